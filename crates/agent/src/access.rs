@@ -20,13 +20,13 @@ impl ModelAccess {
     }
 
     /// Redacts the key and the header values from a text.
-    pub(crate) fn scrub(&self, text: &str) -> String {
-        scrub(text, self.key.iter().chain(self.headers.values()))
+    pub(crate) fn redact_secrets(&self, text: &str) -> String {
+        redact_secrets(text, self.key.iter().chain(self.headers.values()))
     }
 }
 
 /// Redacts secrets from a text; very short ones are skipped, because they would match everywhere.
-pub(crate) fn scrub<'a>(text: &str, secrets: impl Iterator<Item = &'a Secret>) -> String {
+pub(crate) fn redact_secrets<'a>(text: &str, secrets: impl Iterator<Item = &'a Secret>) -> String {
     secrets
         .filter(|secret| secret.expose().len() >= 8)
         .fold(text.to_owned(), |text, secret| text.replace(secret.expose(), "***"))

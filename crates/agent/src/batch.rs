@@ -127,7 +127,7 @@ impl Model {
                 let answer = match response {
                     Ok(response) => self.charge(&asked.ask, response, budget, share),
                     Err(failure) => {
-                        self.learn(&asked.ask, &failure);
+                        self.update_capabilities(&asked.ask, &failure);
                         Err(failure)
                     }
                 };

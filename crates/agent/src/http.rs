@@ -2,6 +2,8 @@ use std::error::Error;
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use ratchet_core::backoff::parse_retry_after;
+use ratchet_core::time::Timestamp;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, RequestBuilder, Response};
 use serde_json::Value;
@@ -79,13 +81,13 @@ impl ProviderHttp {
         let status = answer.status().as_u16();
         let retry_after = retry_after(answer.headers());
         let body = whole(answer).await.unwrap_or_default();
-        let why = self.access.scrub(&error_message(&body));
+        let why = self.access.redact_secrets(&error_message(&body));
         Err(failure(status, retry_after, why))
     }
 
     fn unsent(&self, error: reqwest::Error) -> ModelError {
         let is_unsent = error.is_connect() || error.is_builder();
-        let why = self.access.scrub(&innermost(&error.without_url()));
+        let why = self.access.redact_secrets(&innermost(&error.without_url()));
         if is_unsent {
             ModelError::Unreachable { place: self.access.base_url.clone(), why }
         } else {
@@ -198,13 +200,13 @@ pub(crate) fn request_id(answer: &Response) -> Option<String> {
     named("request-id").or_else(|| named("x-request-id"))
 }
 
-/// Parses `Retry-After` in seconds. Dates, which HTTP allows too, would need synchronised clocks;
-/// no provider sends one.
+/// Reads `retry-after-ms` or `Retry-After`; a date is relative to the provider's own clock.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
-    let millis = number("retry-after-ms").map(|millis| millis / 1_000.0);
-    let seconds = millis.or_else(|| number("retry-after"))?;
-    Duration::try_from_secs_f64(seconds).ok()
+    let text = |name: &str| headers.get(name)?.to_str().ok();
+    if let Some(millis) = text("retry-after-ms").and_then(|millis| millis.trim().parse().ok()) {
+        return Some(Duration::from_millis(millis));
+    }
+    parse_retry_after(text("retry-after")?, text("date").and_then(Timestamp::parse_http_date))
 }
 
 /// Extracts the message of an error response, shortened.
@@ -271,6 +273,16 @@ mod tests {
         assert_eq!(wait("retry-after", "7"), Some(Duration::from_secs(7)));
         assert_eq!(wait("retry-after-ms", "250"), Some(Duration::from_millis(250)));
         assert_eq!(wait("retry-after", "-1"), None);
-        assert_eq!(wait("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT"), None);
+        assert_eq!(wait("retry-after", "0.5"), Some(Duration::from_millis(500)));
+        assert_eq!(
+            wait("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT"),
+            None,
+            "the time is unknown"
+        );
+        let dates = [("date", "07:28:00"), ("retry-after", "07:28:09")].map(|(name, time)| {
+            let value = HeaderValue::from_str(&format!("Wed, 21 Oct 2026 {time} GMT")).unwrap();
+            (HeaderName::from_static(name), value)
+        });
+        assert_eq!(retry_after(&dates.into_iter().collect()), Some(Duration::from_secs(9)));
     }
 }

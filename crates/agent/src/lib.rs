@@ -28,7 +28,7 @@ pub mod judge;
 /// Model configuration from environment variables.
 pub mod environment;
 
-/// Chats with the `claude` program: process, protocol and session.
+/// Chats with the `claude` program: process and protocol.
 pub mod claude;
 
 mod http;

@@ -20,7 +20,6 @@ use crate::request::LlmRequest;
 use crate::response::{Bill, LlmResponse, OUTPUT_TOOL, ProviderResponse, StopReason};
 use crate::retry::{MODEL_BACKOFF, failed};
 
-/// Timeout of one call.
 const CALL_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Model prices at a point in time.
@@ -228,14 +227,14 @@ impl Model {
                 Ok(response) => return Ok(response),
                 Err(failure) => failure,
             };
-            if !self.learn(ask, &failure) {
+            if !self.update_capabilities(ask, &failure) {
                 return Err(failure);
             }
         }
     }
 
     /// Updates the capabilities after a rejection; false when there is nothing to change.
-    pub(crate) fn learn(&self, ask: &LlmRequest, failure: &ModelError) -> bool {
+    pub(crate) fn update_capabilities(&self, ask: &LlmRequest, failure: &ModelError) -> bool {
         let mut capabilities = self.capabilities.lock().unwrap_or_else(PoisonError::into_inner);
         let better = capabilities.after(ask, failure);
         *capabilities = better.unwrap_or(*capabilities);
@@ -344,7 +343,6 @@ impl Bill {
     }
 }
 
-/// Metadata of a response.
 struct ResponseMetadata {
     bill: Bill,
     attempts: u32,

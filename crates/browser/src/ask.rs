@@ -40,7 +40,7 @@ impl Page {
 
     /// Waits until an expression is true, again if the page is left meanwhile.
     #[track_caller]
-    pub(crate) fn await_truth(&self, expression: &str) {
+    pub(crate) fn wait_until_true(&self, expression: &str) {
         let what = Value::from(expression);
         let ask = format!("({FUNCTIONS}).until({what}, () => Boolean({expression}))");
         let began = Instant::now();

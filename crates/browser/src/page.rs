@@ -179,7 +179,7 @@ impl Page {
     /// Waits until an expression of JavaScript is true, whichever page it is asked on.
     #[track_caller]
     pub fn wait_until(&self, expression: &str) {
-        self.await_truth(expression);
+        self.wait_until_true(expression);
         self.settle();
     }
 

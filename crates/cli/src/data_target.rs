@@ -7,6 +7,7 @@ use clap::Args;
 use ratchet_core::secret::Secret;
 use ratchet_remote::langfuse::client::Access;
 use ratchet_remote::ratchet::RatchetClient;
+use ratchet_server::api::projects::ProjectEntry;
 use ratchet_server::clock::Clock;
 use ratchet_stages::data_target::{DataTarget, JournalLocation, ScoringOptions, ScoringTarget};
 use ratchet_store::Store;
@@ -17,6 +18,7 @@ use uuid::Uuid;
 use crate::administration::Administration;
 use crate::config::{Config, ConfigArgs, Credentials};
 use crate::folder;
+use crate::print::OutputArgs;
 
 /// Flags of commands that work on a data folder or a Ratchet server.
 #[derive(Args, Clone, Debug)]
@@ -26,6 +28,18 @@ pub(crate) struct TargetArgs {
     /// URL of a server, with an owner's key in `RATCHET_PUBLIC_KEY` and `RATCHET_SECRET_KEY`
     #[arg(long, value_name = "URL", conflicts_with = "data")]
     pub(crate) server: Option<String>,
+}
+
+/// Flags of commands that work on one project.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ProjectArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// Project name or ID; required only if there are several
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 /// Flags of commands that score or read scores.
@@ -68,6 +82,19 @@ pub(crate) async fn with<T>(
     let value = done?;
     closed?;
     Ok(value)
+}
+
+/// Like [`with`], with the project that the flags name.
+pub(crate) async fn with_project<T>(
+    args: &ProjectArgs,
+    command: &str,
+    work: impl AsyncFnOnce(&Administration, &ProjectEntry) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    with(&args.target, command, async |target| {
+        let project = target.project(args.project.as_deref()).await?;
+        work(target, &project).await
+    })
+    .await
 }
 
 /// Like [`with`], for scoring.

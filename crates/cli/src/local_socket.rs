@@ -108,13 +108,13 @@ impl LocalSocketServer {
                     let (context, stop) = (context.clone(), stop.clone());
                     connections.spawn(async move {
                         if let Err(error) = receive(client, &context, &stop).await {
-                            tracing::warn!(error.cause = %error, "cannot let a command in");
+                            tracing::warn!(error.cause = %error, "cannot serve a command on the local socket");
                         }
                     });
                 }
-                Ok(_) => tracing::warn!("another user of this machine was not let in"),
+                Ok(_) => tracing::warn!("rejected another user on the local socket"),
                 Err(error) => {
-                    tracing::warn!(error.cause = %error, "nobody on this machine can be let in");
+                    tracing::warn!(error.cause = %error, "the local socket cannot accept connections");
                     break;
                 }
             }
@@ -145,7 +145,7 @@ async fn receive(
     };
     let made = context.catalog.create_key(new, Clock::System.now()).await;
     let (key, KeyPair { public_key, secret_key }) = made.context("cannot create a key")?;
-    let _local = context.local_keys.note(&key.id);
+    let _local = context.local_keys.register(&key.id);
     let welcome = Welcome {
         url: context.url.clone(),
         public_key: public_key.clone(),
@@ -182,7 +182,10 @@ impl LocalSocketClient {
         let mut line = String::new();
         stream.read_line(&mut line).await.context("cannot read what the server says")?;
         let welcome: Welcome = serde_json::from_str(&line).with_context(|| {
-            format!("the server on {} lets nobody in; name it with --server", data.display())
+            format!(
+                "the server on {} does not answer on its local socket; give its URL with --server",
+                data.display()
+            )
         })?;
         let credentials = Credentials {
             public_key: Some(welcome.public_key),

@@ -56,11 +56,11 @@ pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> St
 
 /// A cell that stays one: names may contain any character.
 pub(crate) fn one_line(text: &str) -> String {
-    unsteered(text).take(80).collect::<String>().trim_end().to_owned()
+    without_control_characters(text).take(80).collect::<String>().trim_end().to_owned()
 }
 
 /// A text without terminal escape sequences.
-pub(crate) fn unsteered(text: &str) -> impl Iterator<Item = char> {
+pub(crate) fn without_control_characters(text: &str) -> impl Iterator<Item = char> {
     text.chars().map(|c| if c.is_control() { ' ' } else { c })
 }
 

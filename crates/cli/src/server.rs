@@ -15,7 +15,7 @@ use ratchet_server::run::Listeners;
 use ratchet_server::shutdown::Stop;
 use ratchet_stages::app_state::AppState;
 use ratchet_stages::data_target::DataTarget;
-use ratchet_stages::notify::{CourierLimits, Notifier};
+use ratchet_stages::notify::{DeliveryLimits, Notifier};
 use ratchet_stages::record::count::TokenCounting;
 use ratchet_stages::schedule::Scheduler;
 use ratchet_stages::user_files;
@@ -117,7 +117,7 @@ impl Server {
             server,
             outbound: config.outbound.clone(),
             pace: Arc::new(SystemBackoffClock),
-            limits: CourierLimits::default(),
+            limits: DeliveryLimits::default(),
         };
         let local_socket = LocalSocketServer::open(&config.data);
         Ok(Self {
@@ -149,7 +149,7 @@ impl Server {
     pub(crate) async fn local_key(&self, note: &str) -> anyhow::Result<(KeyPair, LocalKey)> {
         let permissions = Permissions::NONE.with(Permission::Chat);
         let (key, pair) = self.member_key(note, permissions).await?;
-        Ok((pair, self.app.local_keys.note(&key.id)))
+        Ok((pair, self.app.local_keys.register(&key.id)))
     }
 
     async fn member_key(

@@ -1,5 +1,5 @@
 use anyhow::Context;
-use ratchet_server::shutdown::Stopper;
+use ratchet_server::shutdown::StopSender;
 use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
 
 use crate::exit::{self, Outcome, Signal};
@@ -25,7 +25,7 @@ impl Signals {
     pub(crate) async fn supervise(
         mut self,
         work: impl Future<Output = anyhow::Result<()>>,
-        stopper: &Stopper,
+        stopper: &StopSender,
     ) -> anyhow::Result<Outcome> {
         tokio::pin!(work);
         tokio::select! {

@@ -86,7 +86,6 @@ fn prompt() -> impl Strategy<Value = PromptLink> {
     (text(), 0..2u32).prop_map(|(name, version)| PromptLink { name, version })
 }
 
-/// Strategy for observation patches.
 pub(crate) fn observation_patch() -> impl Strategy<Value = ObservationPatch> {
     let step = (
         option::of(id()),
@@ -146,7 +145,6 @@ pub(crate) fn observation_patch() -> impl Strategy<Value = ObservationPatch> {
     })
 }
 
-/// Strategy for trace patches.
 pub(crate) fn trace_patch() -> impl Strategy<Value = TracePatch> {
     let names = (field(text()), field(text()), field(id()), field(text()), field(text()));
     let marks = (field(environment()), field(text()), tags(), field(any::<bool>()));
@@ -199,7 +197,6 @@ fn score_target() -> impl Strategy<Value = ScoreTarget> {
     ]
 }
 
-/// Strategy for score patches.
 pub(crate) fn score_patch() -> impl Strategy<Value = ScorePatch> {
     let verdict = (
         field(score_target()),

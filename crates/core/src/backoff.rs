@@ -75,13 +75,14 @@ impl Backoff {
     }
 }
 
-/// Parses the `Retry-After` header: seconds, or a date.
-pub fn parse_retry_after(header: &str, now: Timestamp) -> Option<Duration> {
+/// Parses the `Retry-After` header: seconds, which some servers send with a fraction, or a date.
+/// A date is read only if the time is known.
+pub fn parse_retry_after(header: &str, now: Option<Timestamp>) -> Option<Duration> {
     let header = header.trim();
     if let Ok(seconds) = header.parse() {
-        return Some(Duration::from_secs(seconds));
+        return Duration::try_from_secs_f64(seconds).ok();
     }
-    let nanos = Timestamp::parse_http_date(header)?.since(now);
+    let nanos = Timestamp::parse_http_date(header)?.since(now?);
     Some(Duration::from_nanos(u64::try_from(nanos).unwrap_or(0)))
 }
 
@@ -141,12 +142,14 @@ mod tests {
     #[test]
     fn the_header_holds_seconds_or_a_date() {
         let now = Timestamp::parse("2026-11-15T12:00:00Z").unwrap();
-        let seconds = |header| parse_retry_after(header, now).map(|wait| wait.as_secs());
+        let seconds = |header| parse_retry_after(header, Some(now)).map(|wait| wait.as_secs());
         assert_eq!(seconds(" 7 "), Some(7));
         assert_eq!(seconds("Sun, 15 Nov 2026 12:00:30 GMT"), Some(30));
         assert_eq!(seconds("Sun, 15 Nov 2026 11:00:00 GMT"), Some(0));
         assert_eq!(seconds("soon"), None);
         assert_eq!(seconds("-1"), None);
+        assert_eq!(parse_retry_after("0.25", None), Some(Duration::from_millis(250)));
+        assert_eq!(parse_retry_after("Sun, 15 Nov 2026 12:00:30 GMT", None), None);
     }
 
     proptest! {

@@ -22,7 +22,6 @@ pub const MAX_RETRY_DELAY: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 pub enum JobKind {
     /// The delivery of a notification to one receiver.
     Notice,
-    /// A run of a schedule.
     ScheduleRun,
     /// The scoring of a session by a run in the foreground, which claims the session by its id.
     ScoreSession,

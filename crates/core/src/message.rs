@@ -28,8 +28,10 @@ pub struct MessageSection {
 /// A line of a section, plain text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MessageLine {
-    /// A named value.
-    Field { name: String, value: String },
+    Field {
+        name: String,
+        value: String,
+    },
     /// An item of a list.
     Item(String),
 }

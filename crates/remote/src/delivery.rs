@@ -20,9 +20,8 @@ pub struct OutgoingMessage {
 
 /// The response to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Receipt {
+pub struct DeliveryResponse {
     pub status: StatusCode,
-    /// From `Retry-After`.
     pub retry_after: Option<Duration>,
 }
 
@@ -38,9 +37,9 @@ impl OutgoingMessage {
         policy: &OutboundPolicy,
         patience: Duration,
         now: Timestamp,
-    ) -> Result<Receipt, DeliveryError> {
+    ) -> Result<DeliveryResponse, DeliveryError> {
         http::check_resolved(&self.url, policy).await?;
-        let client = http::toward_entered(&self.url, policy)?.timeout(patience).build();
+        let client = http::client_for_entered_url(&self.url, policy)?.timeout(patience).build();
         let client = client.map_err(DeliveryError::unsent)?;
         let headers = self.headers.into_iter();
         let request = headers
@@ -49,8 +48,8 @@ impl OutgoingMessage {
             });
         let answer = request.send().await.map_err(DeliveryError::unsent)?;
         let retry_after = answer.headers().get(RETRY_AFTER).and_then(|text| text.to_str().ok());
-        let retry_after = retry_after.and_then(|text| parse_retry_after(text, now));
-        Ok(Receipt { status: answer.status(), retry_after })
+        let retry_after = retry_after.and_then(|text| parse_retry_after(text, Some(now)));
+        Ok(DeliveryResponse { status: answer.status(), retry_after })
     }
 }
 
@@ -73,9 +72,9 @@ impl DeliveryError {
     }
 }
 
-impl From<Receipt> for DeliveryResult {
-    fn from(receipt: Receipt) -> Self {
-        let Receipt { status, retry_after } = receipt;
+impl From<DeliveryResponse> for DeliveryResult {
+    fn from(receipt: DeliveryResponse) -> Self {
+        let DeliveryResponse { status, retry_after } = receipt;
         Self::Answered { status: status.as_u16(), retry_after }
     }
 }

@@ -9,8 +9,8 @@ use std::sync::Once;
 
 use reqwest::{Certificate, Client, ClientBuilder, Url};
 
-pub use outbound::{check_entered, check_entered_text, check_resolved, toward_entered};
-pub use tls_error::{TlsError, distrust};
+pub use outbound::{check_entered, check_entered_text, check_resolved, client_for_entered_url};
+pub use tls_error::{TlsError, tls_error_of};
 
 /// Returns a client builder for remote servers: TLS with the system's root certificates, and the
 /// environment's proxies.
@@ -28,7 +28,7 @@ pub fn on_this_machine() -> ClientBuilder {
 }
 
 /// Returns the client builder for a URL: local or remote.
-pub fn toward(url: &Url) -> ClientBuilder {
+pub fn client_builder_for(url: &Url) -> ClientBuilder {
     match (url.scheme(), is_loopback(url)) {
         ("http", true) => on_this_machine(),
         (_, true) => anywhere().no_proxy(),

@@ -62,7 +62,7 @@ impl RatchetClient {
         if !["http", "https"].contains(&base.scheme()) {
             return Err(RatchetError::Scheme(access.url));
         }
-        let client = http::toward(&base)
+        let client = http::client_builder_for(&base)
             // A redirected request would arrive without its key, or as another method.
             .redirect(redirect::Policy::none())
             .build()
@@ -254,7 +254,7 @@ impl RatchetClient {
 
     fn unreached(&self, error: reqwest::Error) -> RatchetError {
         let base = self.base.to_string();
-        match http::distrust(&error) {
+        match http::tls_error_of(&error) {
             Some(source) => RatchetError::Distrusted { base, source },
             None => RatchetError::Unreached { base, source: error },
         }

@@ -91,7 +91,7 @@ impl PushTarget {
     ///
     /// # Errors
     /// Fails if the message is too long.
-    pub fn letter(
+    pub fn message(
         &self,
         key: &VapidKey,
         (kind, message): (NotificationKind, &str),

@@ -96,7 +96,7 @@ impl Webhook {
         let mut attempt = 1;
         loop {
             let now = pace.now();
-            let letter = self.letter(url.clone(), (&id, &body), now);
+            let letter = self.request(url.clone(), (&id, &body), now);
             let (failed, retry_after) = match letter.deliver(policy, TIMEOUT, now).await {
                 Ok(receipt) if receipt.status.is_success() => return Ok(()),
                 Ok(receipt) => (WebhookError::Refused(name, receipt.status), receipt.retry_after),
@@ -120,7 +120,7 @@ impl Webhook {
         }
     }
 
-    fn letter(&self, url: Url, (id, body): (&str, &str), now: Timestamp) -> OutgoingMessage {
+    fn request(&self, url: Url, (id, body): (&str, &str), now: Timestamp) -> OutgoingMessage {
         match self {
             Self::Slack(_) => OutgoingMessage {
                 url,

@@ -30,9 +30,9 @@ pub struct WeekReportView {
 /// The result of storing a report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct KeptWeekView {
+pub struct SavedReportView {
     /// Effect on the stored report.
-    pub effect: KeptEffect,
+    pub effect: SaveEffect,
     /// Its tracked suggestions.
     pub suggestions: Vec<TrackedView>,
 }
@@ -40,7 +40,7 @@ pub struct KeptWeekView {
 /// The effect of storing a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum KeptEffect {
+pub enum SaveEffect {
     /// Created.
     Made,
     /// Updated.

@@ -39,7 +39,6 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 
-/// The routes of this API.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default()
         .routes(routes!(status::show))

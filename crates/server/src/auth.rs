@@ -2,7 +2,7 @@
 //!
 //! A handler declares what it needs by its extractor: `Caller` for any key, `Reader`, `Recorder`,
 //! `Member` or `Owner` for a role in the key's project, `Scorer` for feedback, which also accepts a
-//! public key alone. Access beyond the project takes a permission: `Chatter` runs agents on the
+//! public key alone. Access beyond the project takes a permission: `ChatCaller` runs agents on the
 //! server's machine, `BackupOperator` copies all data, `Administrator` manages every project, its
 //! keys and its users.
 
@@ -80,7 +80,7 @@ pub struct Owner(pub Caller);
 /// It holds the chats on behalf of the caller: a route that starts one cannot forget the permission
 /// check.
 #[derive(Debug)]
-pub struct Chatter {
+pub struct ChatCaller {
     pub caller: Caller,
     pub chats: Chats,
     /// Where a workspace path of this caller comes from.
@@ -319,7 +319,7 @@ impl FromRequestParts<App> for Owner {
     }
 }
 
-impl FromRequestParts<App> for Chatter {
+impl FromRequestParts<App> for ChatCaller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {

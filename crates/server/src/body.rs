@@ -69,7 +69,7 @@ const PIECE_BYTES: usize = 64 * 1024;
 
 impl Received {
     /// The same body with other bytes and encoding.
-    pub(crate) fn reframed(self, wire: Bytes, encoding: Encoding) -> Self {
+    pub(crate) fn with_bytes(self, wire: Bytes, encoding: Encoding) -> Self {
         Self { wire, encoding, reservation: self.reservation }
     }
 

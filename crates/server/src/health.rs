@@ -61,7 +61,7 @@ pub(crate) async fn ready(State(app): State<App>) -> ApiResult<Json<HealthView>>
         return Err(not_ready("the store cannot be read"));
     }
     // Takes a microsecond; pages and deletion still work.
-    app.store.check_room()?;
+    app.store.check_free_space()?;
     Ok(Json(OK))
 }
 

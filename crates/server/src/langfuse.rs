@@ -71,7 +71,6 @@ mod evaluation_rules;
 /// Evaluation rules, first version of the API.
 mod evaluation_rules_v1;
 
-/// The routes of this API.
 pub fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default()
         .merge(ingestion::routes())

@@ -3,7 +3,7 @@ use std::time::Duration;
 use axum::Router;
 use hyper_util::server::graceful::GracefulShutdown;
 use ratchet_stages::record::clock;
-use ratchet_stages::record::sweep::{self, SweepReport};
+use ratchet_stages::record::retention_sweep::{self, SweepReport};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinError, JoinSet};
 
@@ -77,7 +77,7 @@ pub async fn run(
     }
     tasks.spawn(note_closing(app.clone(), stop.clone()));
     tasks.spawn(token_counter::run(app.clone(), stop.clone()));
-    tasks.spawn(sweep_hourly(app, stop));
+    tasks.spawn(retention_hourly(app, stop));
     while let Some(ended) = tasks.join_next().await {
         ended?;
     }
@@ -97,7 +97,7 @@ async fn note_closing(app: App, stop: Stop) {
     app.begin_closing();
 }
 
-async fn sweep_hourly(app: App, stop: Stop) {
+async fn retention_hourly(app: App, stop: Stop) {
     let mut hours = tokio::time::interval(SWEEP_EVERY);
     loop {
         tokio::select! {
@@ -105,9 +105,9 @@ async fn sweep_hourly(app: App, stop: Stop) {
             biased;
             () = stop.requested() => return,
             _tick = hours.tick() => {}
-            () = app.sweep_wanted() => {}
+            () = app.sweep_requested() => {}
         }
-        let sweeping = sweep::sweep(&app.store, app.clock.now());
+        let sweeping = retention_sweep::sweep(&app.store, app.clock.now());
         let swept = tokio::select! {
             () = stop.requested() => return,
             swept = sweeping => swept,

@@ -2,19 +2,19 @@ use tokio::sync::watch;
 
 /// The sender of the stop signal. Dropping it stops as well.
 #[derive(Debug)]
-pub struct Stopper(watch::Sender<bool>);
+pub struct StopSender(watch::Sender<bool>);
 
 /// The receiver of the stop signal.
 #[derive(Clone, Debug)]
 pub struct Stop(watch::Receiver<bool>);
 
 /// Creates a stop signal.
-pub fn signal() -> (Stopper, Stop) {
+pub fn signal() -> (StopSender, Stop) {
     let (sender, receiver) = watch::channel(false);
-    (Stopper(sender), Stop(receiver))
+    (StopSender(sender), Stop(receiver))
 }
 
-impl Stopper {
+impl StopSender {
     /// Sends the stop signal.
     pub fn stop(&self) {
         self.0.send_replace(true);

@@ -89,12 +89,12 @@ impl AppState {
     }
 
     /// Wakes the retention sweep before its next hourly run.
-    pub fn sweep_soon(&self) {
+    pub fn request_sweep(&self) {
         self.sweep.notify_one();
     }
 
-    /// Waits until [`Self::sweep_soon`] is called.
-    pub async fn sweep_wanted(&self) {
+    /// Waits until [`Self::request_sweep`] is called.
+    pub async fn sweep_requested(&self) {
         self.sweep.notified().await;
     }
 

@@ -139,7 +139,7 @@ pub fn cases(
             }
         };
         if let Some(first) = case.id.as_ref().and_then(|id| ids.insert(id.clone(), line)) {
-            bad.note(line, format!("its id stands on line {first} too"));
+            bad.note(line, format!("its id is already on line {first}"));
         }
         cases.push((line, case));
     }

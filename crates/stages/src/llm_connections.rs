@@ -150,14 +150,14 @@ fn is_region(text: &str) -> bool {
 fn client(base_url: &str) -> Result<Client, ModelError> {
     let url = read_url(base_url)?;
     // A redirected question would take its key somewhere else.
-    built(base_url, http::toward(&url).redirect(redirect::Policy::none()))
+    built(base_url, http::client_builder_for(&url).redirect(redirect::Policy::none()))
 }
 
 /// A client for an address that was entered by an API caller or on a page.
 async fn client_entered(base_url: &str, outbound: &OutboundPolicy) -> Result<Client, ModelError> {
     let url = read_url(base_url)?;
     http::check_resolved(&url, outbound).await.map_err(|why| not_allowed(&why))?;
-    built(base_url, http::toward_entered(&url, outbound).map_err(|why| not_allowed(&why))?)
+    built(base_url, http::client_for_entered_url(&url, outbound).map_err(|why| not_allowed(&why))?)
 }
 
 fn read_url(base_url: &str) -> Result<Url, ModelError> {

@@ -41,7 +41,7 @@ const VAPID: &str = "vapid";
 
 /// Limits of the notifier.
 #[derive(Clone, Copy, Debug)]
-pub struct CourierLimits {
+pub struct DeliveryLimits {
     /// Concurrent deliveries.
     pub at_once: usize,
     /// Timeout of a delivery.
@@ -51,7 +51,7 @@ pub struct CourierLimits {
     pub backoff: Backoff,
 }
 
-impl Default for CourierLimits {
+impl Default for DeliveryLimits {
     fn default() -> Self {
         Self {
             at_once: 16,
@@ -70,7 +70,7 @@ pub struct Notifier {
     pub server: String,
     pub outbound: OutboundPolicy,
     pub pace: Arc<dyn BackoffClock>,
-    pub limits: CourierLimits,
+    pub limits: DeliveryLimits,
 }
 
 impl Notifier {
@@ -174,7 +174,7 @@ impl Notifier {
     async fn attempt(&self, due: DueDelivery) {
         let now = self.pace.now();
         let age = age(due.made_at, now);
-        let reached = match self.letter(&due, now).await {
+        let reached = match self.request(&due, now).await {
             Some(letter) => self.send(letter, &due.receiver, now).await,
             None => Err(DeliveryState::Failed),
         };
@@ -231,7 +231,7 @@ impl Notifier {
     }
 
     /// The request to send; `None` if it can never be built.
-    async fn letter(&self, due: &DueDelivery, now: Timestamp) -> Option<OutgoingMessage> {
+    async fn request(&self, due: &DueDelivery, now: Timestamp) -> Option<OutgoingMessage> {
         let message = match due.kind {
             NotificationKind::Test => {
                 test_message(due.project.as_str(), &self.server).payload(due.made_at).to_string()
@@ -247,7 +247,7 @@ impl Notifier {
                 let target = PushTarget::read(endpoint.expose(), p256dh, auth.expose()).ok()?;
                 let contact = self.server.starts_with("https://").then(|| self.server.clone());
                 let key = vapid(&self.store, contact, now).await.ok()?;
-                target.letter(&key, (due.kind, &message), now).ok()
+                target.message(&key, (due.kind, &message), now).ok()
             }
         }
     }

@@ -20,10 +20,8 @@ pub mod scores;
 /// Whether the clock can be believed.
 pub mod clock;
 pub mod retention;
-/// Media that nothing refers to any more.
-pub mod media;
-/// What is to go goes.
-pub mod sweep;
+pub mod media_sweep;
+pub mod retention_sweep;
 mod write;
 
 pub use write::{commit, redacted, write};

@@ -17,7 +17,7 @@ use ratchet_store::query::{
     SessionQuery, Test, TimeRange, TraceColumn, TraceOrder, TraceQuery,
 };
 use ratchet_store::telemetry::Telemetry;
-use ratchet_store::trace_stream::ObservationWalk;
+use ratchet_store::trace_stream::ObservationCursor;
 
 /// Records in a slice of the local store.
 const SLICE: u64 = 100;
@@ -62,7 +62,7 @@ impl Source {
                 let query = SessionQuery {
                     project: project.clone(),
                     range: range(between),
-                    environments: Vec::new(),
+                    conditions: Vec::new(),
                     paging: paging(at, SLICE),
                 };
                 Ok(slice(telemetry.sessions(query).await?))
@@ -290,9 +290,9 @@ async fn observations_of(
     trace: &TraceId,
 ) -> SourceResult<Vec<Observation>> {
     let mut found = Vec::new();
-    let mut next = Some(ObservationWalk::new(project.clone(), trace.clone(), Detail::Content));
+    let mut next = Some(ObservationCursor::new(project.clone(), trace.clone(), Detail::Content));
     while let Some(walk) = next {
-        let walked = telemetry.walk_observations(walk).await?;
+        let walked = telemetry.observations_after(walk).await?;
         found.extend(walked.rows);
         next = walked.rest;
     }

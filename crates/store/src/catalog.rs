@@ -81,7 +81,7 @@ use recording_settings::RecordingSettingsCache;
 pub(crate) use sql::Tx;
 
 pub use administration::{Membership, ProjectChange, ProjectNote};
-pub use audit::{Actor, AuditEntry, AuditQuery, Noun, Verb};
+pub use audit::{Actor, AuditAction, AuditEntry, AuditObject, AuditQuery};
 pub use chat::{Chat, ChatOrigin, ChatProcess, ChatStatus};
 pub use clock_mark::ClockMark;
 pub use comment::{Comment, CommentFilter, NewComment};

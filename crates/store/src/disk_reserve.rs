@@ -25,7 +25,7 @@ pub enum DiskReserve {
 
 impl DiskReserve {
     /// Free space on a folder's disk; `None` if the file system does not report it.
-    pub fn look(self, folder: &Path) -> Option<DiskSpace> {
+    pub fn free_space(self, folder: &Path) -> Option<DiskSpace> {
         let disk = rustix::fs::statvfs(folder).ok()?;
         let free = disk.f_bavail.saturating_mul(disk.f_frsize);
         let whole = disk.f_blocks.saturating_mul(disk.f_frsize);
@@ -80,13 +80,13 @@ impl DiskMonitor {
     }
 
     /// Current free space; `None` if the file system does not report it. Takes about a microsecond.
-    pub(crate) fn look(&self) -> Option<DiskSpace> {
-        self.reserve.look(&self.folder)
+    pub(crate) fn free_space(&self) -> Option<DiskSpace> {
+        self.reserve.free_space(&self.folder)
     }
 
     /// Rejects a write that would use the reserve.
     pub(crate) fn check(&self, wanted: u64) -> StoreResult<()> {
-        self.look().map_or(Ok(()), |space| space.check(wanted))
+        self.free_space().map_or(Ok(()), |space| space.check(wanted))
     }
 }
 
@@ -115,7 +115,7 @@ impl<'a> ReserveFile<'a> {
         let file = self.folder.join(BALLAST_FILE);
         let is_full = self
             .reserve
-            .look(self.folder)
+            .free_space(self.folder)
             .is_some_and(|space| space.free < BALLAST_BYTES.min(space.reserve));
         if is_full && std::fs::remove_file(file).is_ok() {
             tracing::warn!("the disk is full; deleted the file {BALLAST_FILE} to open the folder");
@@ -130,7 +130,7 @@ impl<'a> ReserveFile<'a> {
         let bytes = BALLAST_BYTES.min(whole / BALLAST_SHARE);
         let has_room = self
             .reserve
-            .look(self.folder)
+            .free_space(self.folder)
             .is_some_and(|space| space.check(bytes.saturating_mul(2)).is_ok());
         if !has_room || file.exists() {
             return;

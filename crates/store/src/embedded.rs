@@ -119,7 +119,7 @@ impl EmbeddedEngine {
             }
             _ => StoreError::File { what: "make", path: path.to_owned(), source },
         })?;
-        private_files::keep_closed(path);
+        private_files::restrict_folder(path);
         let ballast = ReserveFile::new(path, options.reserve);
         ballast.delete_if_full();
         let lock = Arc::new(Lock::take(path, &options.holder)?);
@@ -163,10 +163,10 @@ impl EmbeddedEngine {
     }
 
     pub(crate) fn space(&self) -> Option<DiskSpace> {
-        self.room.look()
+        self.room.free_space()
     }
 
-    pub(crate) fn check_room(&self) -> StoreResult<()> {
+    pub(crate) fn check_free_space(&self) -> StoreResult<()> {
         let counters = &self.telemetry.shared.writer.counters;
         self.room.check(counters.refused_bytes.load(Ordering::Relaxed))
     }

@@ -2,7 +2,6 @@ use std::path::PathBuf;
 
 use ratchet_core::size::bytes_text;
 
-/// Advice for a full disk.
 const DISK_FULL_ADVICE: &str =
     "delete traces, set a retention, run `ratchet compact`, or make the disk larger";
 

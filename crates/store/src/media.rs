@@ -58,7 +58,7 @@ impl MediaFiles {
     }
 
     /// Prevents deletion of files until the returned guard is dropped.
-    pub async fn stay(&self) -> SweepGuard {
+    pub async fn prevent_deletion(&self) -> SweepGuard {
         SweepGuard { _held: Arc::clone(&self.staying).read_owned().await }
     }
 
@@ -77,7 +77,7 @@ impl MediaFiles {
         for some in hashes.chunks(FILES_AT_ONCE) {
             let here = self.clone();
             let remove = move |hash| here.remove(hash);
-            removed += catalog.each_unknown_media(some.to_vec(), remove).await?;
+            removed += catalog.for_each_orphan_file(some.to_vec(), remove).await?;
         }
         Ok(removed)
     }
@@ -108,7 +108,7 @@ impl MediaFiles {
     ///
     /// # Errors
     /// Fails if the bytes do not match the announced hash.
-    pub fn keep(&self, incoming: &Incoming, expected: MediaHash) -> StoreResult<()> {
+    pub fn save(&self, incoming: &Incoming, expected: MediaHash) -> StoreResult<()> {
         let found = MediaHash::new(incoming.hash.clone().finalize().into());
         if found != expected {
             return Err(StoreError::BadQuery(format!(
@@ -264,13 +264,13 @@ mod tests {
         incoming.write(b"hel").unwrap();
         incoming.write(b"lo").unwrap();
         assert_eq!(incoming.bytes(), 5);
-        files.keep(&incoming, hello()).unwrap();
+        files.save(&incoming, hello()).unwrap();
         let kept = io::read_to_string(files.open(hello()).unwrap().unwrap()).unwrap();
         assert_eq!(kept, "hello");
 
         let mut other = files.receive().unwrap();
         other.write(b"hallo").unwrap();
-        assert!(matches!(files.keep(&other, hello()), Err(StoreError::BadQuery(_))));
+        assert!(matches!(files.save(&other, hello()), Err(StoreError::BadQuery(_))));
         assert_eq!(files.list().unwrap().len(), 1);
         drop((incoming, other));
         assert_eq!(fs::read_dir(folder.path().join("media")).unwrap().count(), 1);

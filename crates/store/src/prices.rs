@@ -24,7 +24,6 @@ impl ProjectPrices {
         &self.base
     }
 
-    /// Prices in a project.
     pub(crate) fn of(&self, project: &ProjectId) -> Arc<PriceTable> {
         let own = self.own.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(own.get(project).unwrap_or(&self.base))

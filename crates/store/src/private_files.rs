@@ -81,7 +81,7 @@ pub fn close_to_others(folder: &Path) -> io::Result<bool> {
 
 /// Restricts a folder that an earlier version left open to others. A folder of another user, such
 /// as a mounted volume, cannot be restricted: that is logged and does not prevent the start.
-pub(crate) fn keep_closed(folder: &Path) {
+pub(crate) fn restrict_folder(folder: &Path) {
     match close_to_others(folder) {
         Ok(true) => {
             tracing::info!(folder = %folder.display(), "restricted the data folder to its owner");

@@ -7,7 +7,7 @@ use ratchet_core::record::trace::Trace;
 use ratchet_core::time::Timestamp;
 
 pub use ratchet_core::record::field_table::{
-    ObservationColumn, ScoreColumn, TraceColumn, TraceOrder,
+    ObservationColumn, ScoreColumn, SessionColumn, TraceColumn, TraceOrder,
 };
 
 use crate::project::ProjectId;
@@ -188,8 +188,7 @@ pub struct Matching {
 pub struct SessionQuery {
     pub project: ProjectId,
     pub range: TimeRange,
-    /// Any when empty.
-    pub environments: Vec<String>,
+    pub conditions: Vec<Condition<SessionColumn>>,
     pub paging: Paging,
 }
 

@@ -129,9 +129,9 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the disk is full up to its reserve, or if the last write did not fit.
-    pub fn check_room(&self) -> StoreResult<()> {
+    pub fn check_free_space(&self) -> StoreResult<()> {
         match &self.engine {
-            StoreEngine::Embedded(engine) => engine.check_room(),
+            StoreEngine::Embedded(engine) => engine.check_free_space(),
         }
     }
 
@@ -166,7 +166,7 @@ impl Store {
     ///
     /// # Errors
     /// Fails if a file cannot be removed.
-    pub async fn remove_unknown_media(&self) -> StoreResult<u64> {
+    pub async fn delete_orphan_media_files(&self) -> StoreResult<u64> {
         self.media.remove_unknown(&self.catalog).await
     }
 }

@@ -15,19 +15,19 @@ use crate::telemetry::{Telemetry, TelemetryEngine};
 
 /// Position in a stream of a trace's observations, ordered by start.
 #[derive(Clone, Debug)]
-pub struct ObservationWalk {
+pub struct ObservationCursor {
     pub(crate) project: ProjectId,
     pub(crate) trace: TraceId,
     pub(crate) detail: Detail,
-    pub(crate) ahead: Ahead<ObservationKey>,
+    pub(crate) ahead: NextKeys<ObservationKey>,
 }
 
 /// Position in a stream of the scores on a trace and its observations, newest first.
 #[derive(Clone, Debug)]
-pub struct ScoreWalk {
+pub struct ScoreCursor {
     pub(crate) project: ProjectId,
     pub(crate) trace: TraceId,
-    pub(crate) ahead: Ahead<ScoreKey>,
+    pub(crate) ahead: NextKeys<ScoreKey>,
 }
 
 /// The next rows of a stream, and the position after them.
@@ -39,17 +39,17 @@ pub struct StreamedRows<T, W> {
     pub rest: Option<W>,
 }
 
-impl ObservationWalk {
+impl ObservationCursor {
     /// Starts at the first observation.
     pub fn new(project: ProjectId, trace: TraceId, detail: Detail) -> Self {
-        Self { project, trace, detail, ahead: Ahead::default() }
+        Self { project, trace, detail, ahead: NextKeys::default() }
     }
 }
 
-impl ScoreWalk {
+impl ScoreCursor {
     /// Starts at the newest score.
     pub fn new(project: ProjectId, trace: TraceId) -> Self {
-        Self { project, trace, ahead: Ahead::default() }
+        Self { project, trace, ahead: NextKeys::default() }
     }
 }
 
@@ -73,7 +73,7 @@ pub(crate) type ScoreKey = Reverse<(i64, i64)>;
 
 /// The keys of the next rows.
 #[derive(Clone, Debug)]
-pub(crate) struct Ahead<K> {
+pub(crate) struct NextKeys<K> {
     pub(crate) keys: VecDeque<K>,
     /// The last known key; later ones are unknown.
     pub(crate) found_up_to: Option<K>,
@@ -81,13 +81,13 @@ pub(crate) struct Ahead<K> {
     pub(crate) has_more: bool,
 }
 
-impl<K> Default for Ahead<K> {
+impl<K> Default for NextKeys<K> {
     fn default() -> Self {
         Self { keys: VecDeque::new(), found_up_to: None, has_more: true }
     }
 }
 
-impl<K> Ahead<K> {
+impl<K> NextKeys<K> {
     /// Whether the next keys must be found.
     pub(crate) fn is_used_up(&self) -> bool {
         self.keys.is_empty() && self.has_more
@@ -111,7 +111,7 @@ pub(crate) struct Next<K> {
 
 impl<K: Ord + Clone> Next<K> {
     /// At most `limit` keys after the known ones.
-    pub(crate) fn after(ahead: &Ahead<K>, limit: usize) -> Self {
+    pub(crate) fn after(ahead: &NextKeys<K>, limit: usize) -> Self {
         Self { after: ahead.found_up_to.clone(), limit, kept: Vec::new(), bound: None }
     }
 
@@ -129,12 +129,12 @@ impl<K: Ord + Clone> Next<K> {
         }
     }
 
-    pub(crate) fn finish(mut self) -> Ahead<K> {
+    pub(crate) fn finish(mut self) -> NextKeys<K> {
         self.kept.sort_unstable();
         let has_more = self.bound.is_some() || self.kept.len() > self.limit;
         self.kept.truncate(self.limit);
         let found_up_to = self.kept.last().cloned().or(self.after);
-        Ahead { keys: self.kept.into(), found_up_to, has_more }
+        NextKeys { keys: self.kept.into(), found_up_to, has_more }
     }
 }
 
@@ -144,12 +144,12 @@ impl Telemetry {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn walk_observations(
+    pub async fn observations_after(
         &self,
-        walk: ObservationWalk,
-    ) -> StoreResult<StreamedRows<Observation, ObservationWalk>> {
+        walk: ObservationCursor,
+    ) -> StoreResult<StreamedRows<Observation, ObservationCursor>> {
         match &self.engine {
-            TelemetryEngine::Embedded(engine) => engine.walk_observations(walk).await,
+            TelemetryEngine::Embedded(engine) => engine.observations_after(walk).await,
         }
     }
 
@@ -157,12 +157,12 @@ impl Telemetry {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn walk_scores(
+    pub async fn scores_after(
         &self,
-        walk: ScoreWalk,
-    ) -> StoreResult<StreamedRows<Score, ScoreWalk>> {
+        walk: ScoreCursor,
+    ) -> StoreResult<StreamedRows<Score, ScoreCursor>> {
         match &self.engine {
-            TelemetryEngine::Embedded(engine) => engine.walk_scores(walk).await,
+            TelemetryEngine::Embedded(engine) => engine.scores_after(walk).await,
         }
     }
 }
@@ -182,7 +182,7 @@ mod tests {
         ) {
             let mut shuffled: Vec<u32> = keys.iter().copied().collect();
             shuffled.sort_by_key(|key| u64::from(*key).wrapping_mul(order | 1));
-            let (mut seen, mut ahead) = (Vec::new(), Ahead::default());
+            let (mut seen, mut ahead) = (Vec::new(), NextKeys::default());
             while !ahead.is_over() {
                 if ahead.is_used_up() {
                     let mut next = Next::after(&ahead, limit);

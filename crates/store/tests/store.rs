@@ -192,7 +192,7 @@ fn what_is_deleted_gives_its_space_back() {
     runtime().block_on(async {
         let shop = project("shop");
         let folder = DataFolder::new();
-        let mut chance = ratchet_testkit::seeded_random::Chance::new(3);
+        let mut chance = ratchet_testkit::seeded_random::SeededRandom::new(3);
         for n in 0..40 {
             let noise: String = (0..4_000).map(|_| format!("{:016x}", chance.number())).collect();
             let step = span(&format!("o{n}")).of(&format!("t{n}")).lasting(n, n + 1);

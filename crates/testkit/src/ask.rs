@@ -42,17 +42,15 @@ pub fn all_observations(project: &ProjectId) -> ObservationQuery {
     }
 }
 
-/// Queries all sessions of a project.
 pub fn all_sessions(project: &ProjectId) -> SessionQuery {
     SessionQuery {
         project: project.clone(),
         range: TimeRange::default(),
-        environments: Vec::new(),
+        conditions: Vec::new(),
         paging: ONE_PAGE,
     }
 }
 
-/// Queries all scores of a project.
 pub fn all_scores(project: &ProjectId) -> ScoreQuery {
     ScoreQuery {
         project: project.clone(),
@@ -111,7 +109,6 @@ pub async fn scores(store: &Telemetry, project: &ProjectId) -> Vec<Score> {
     store.scores(all_scores(project)).await.unwrap().rows
 }
 
-/// The sums of a query.
 pub async fn sums(store: &Telemetry, query: AggregateQuery) -> Aggregate {
     store.aggregate(query).await.unwrap()
 }

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::say;
-use crate::seeded_random::Chance;
+use crate::seeded_random::SeededRandom;
 
 /// A decoder under test.
 #[derive(Clone, Copy)]
@@ -54,7 +54,7 @@ const MAX_SEEDS: usize = 2_000;
 #[track_caller]
 pub fn run(target: Target, seeds: &[&[u8]], time: Duration) {
     assert!(!seeds.is_empty(), "{}: no seeds", target.name);
-    let mut chance = Chance::from_environment(target.name);
+    let mut chance = SeededRandom::from_environment(target.name);
     let mut corpus: Vec<Vec<u8>> = seeds.iter().map(|seed| seed.to_vec()).collect();
     let mut heard = BTreeSet::new();
     let before = peak_memory_kb();
@@ -106,7 +106,7 @@ fn shown(input: &[u8]) -> String {
     format!("b\"{}\" ({} bytes)", input.escape_ascii(), input.len())
 }
 
-fn mutated(target: Target, corpus: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
+fn mutated(target: Target, corpus: &[Vec<u8>], chance: &mut SeededRandom) -> Vec<u8> {
     let mut input = chance.pick(corpus).clone();
     for _ in 0..=chance.below(3) {
         let by_shape = match target.shape {

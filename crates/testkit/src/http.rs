@@ -32,7 +32,6 @@ pub fn post(target: &str) -> Request {
     request("POST", target)
 }
 
-/// A request with any method.
 pub fn request(method: &str, target: &str) -> Request {
     Request {
         method: method.to_owned(),
@@ -73,7 +72,6 @@ impl Request {
         self.header("Authorization", &basic(public, secret))
     }
 
-    /// Sets a JSON body.
     pub fn json(self, body: impl Into<Vec<u8>>) -> Self {
         self.header("Content-Type", "application/json").body(body)
     }
@@ -82,7 +80,6 @@ impl Request {
         self.header("Content-Type", "application/x-protobuf").body(body)
     }
 
-    /// Sets the body.
     pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = body.into();
         self

@@ -47,7 +47,6 @@ pub fn span_id(id: u64) -> String {
     format!("{id:016x}")
 }
 
-/// A request builder.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct RequestBuilder {
@@ -101,7 +100,6 @@ impl RequestBuilder {
     }
 }
 
-/// A span builder.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct SpanBuilder(Span);
@@ -112,7 +110,6 @@ impl SpanBuilder {
         self
     }
 
-    /// Sets the parent.
     pub fn under(mut self, parent: u64) -> Self {
         self.0.parent_span_id = parent.to_be_bytes().into();
         self

@@ -94,7 +94,7 @@ impl Pty {
     }
 
     /// Closes the terminal: the program gets SIGHUP.
-    pub fn hang_up(&mut self) {
+    pub fn close_terminal(&mut self) {
         let Some((stopper, thread)) = self.reading.take() else { return };
         drop(stopper);
         thread.join().unwrap();
@@ -113,7 +113,7 @@ impl Pty {
     }
 
     /// Whether the terminal is in canonical mode with echo, as a shell leaves it.
-    pub fn is_as_a_shell_left_it(&self) -> bool {
+    pub fn is_restored(&self) -> bool {
         let modes = tcgetattr(&self.master).unwrap().local_modes;
         modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
     }

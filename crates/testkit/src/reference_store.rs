@@ -229,7 +229,6 @@ fn home(patch: &ObservationPatch) -> TraceId {
     patch.trace.clone().unwrap_or_else(|| patch.id.cast())
 }
 
-/// The trace of a score.
 fn trace_of(score: &ScorePatch) -> Option<&TraceId> {
     target_trace(score.target.value()?)
 }

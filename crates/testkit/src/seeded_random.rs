@@ -4,9 +4,9 @@ use crate::say;
 
 /// A seeded random number generator: the same seed gives the same numbers.
 #[derive(Clone, Debug)]
-pub struct Chance(u64);
+pub struct SeededRandom(u64);
 
-impl Chance {
+impl SeededRandom {
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }

@@ -5,6 +5,7 @@
 
 mod code;
 mod direction;
+mod documents;
 mod layout;
 mod manifest;
 mod vocabulary;

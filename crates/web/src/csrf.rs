@@ -209,7 +209,6 @@ fn refuse_other_sites(headers: &HeaderMap) -> PageResult<()> {
     Err(PageError::Forbidden("cross-site request rejected; nothing was changed".to_owned()))
 }
 
-/// The token in the header.
 fn script_token(headers: &HeaderMap) -> Option<Secret> {
     headers.get(HEADER).and_then(|given| given.to_str().ok()).map(Secret::new)
 }

@@ -42,7 +42,6 @@ pub(crate) struct Term {
     pub(crate) what: TermCondition,
 }
 
-/// The condition of a term.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TermCondition {
     /// Text search in names, inputs, outputs and metadata.
@@ -71,7 +70,6 @@ pub(crate) enum Pattern {
     Contains(String),
 }
 
-/// The condition on a score.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ScoreCondition {
     /// A number that compares so.
@@ -122,7 +120,6 @@ impl Filter {
         parsed
     }
 
-    /// Toggles a term.
     pub(crate) fn toggled(&self, term: &Term) -> Self {
         let mut terms: Vec<Term> =
             self.terms.iter().filter(|known| *known != term).cloned().collect();
@@ -156,7 +153,6 @@ impl Term {
         Self { negated: false, what: TermCondition::Number(field, how, number) }
     }
 
-    /// A score with a verdict.
     pub(crate) fn score(name: &str, verdict: ScoreCondition) -> Self {
         Self { negated: false, what: TermCondition::Score(name.to_owned(), verdict) }
     }

@@ -70,7 +70,6 @@ const SHORT: [&str; 15] = [
     "settings",
 ];
 
-/// Router of all pages.
 pub fn pages(web: Web) -> Router {
     let short = SHORT.iter().fold(Router::new(), |router, name| {
         router.route(&format!("/{name}"), get(to_first_project))

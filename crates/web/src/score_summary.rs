@@ -109,7 +109,6 @@ pub(crate) const fn judge(source: ScoreSource) -> &'static str {
     }
 }
 
-/// Badge of a score source.
 pub(crate) fn judge_badge(source: ScoreSource) -> Markup {
     html! {
         span title={ "source " (source.as_str()) } {
@@ -224,7 +223,7 @@ pub(crate) fn target(target: &ScoreTarget, ctx: &RequestContext) -> Markup {
             ScoreTarget::Observation(trace, observation) => {
                 a href=(ctx.to(&["traces", &trace.to_string()])
                     .with("observation", observation.to_string())) title=(observation) {
-                    "step " code { (short(observation.to_string())) }
+                    "observation " code { (short(observation.to_string())) }
                 }
             },
             ScoreTarget::Session(session) => {

@@ -19,7 +19,7 @@ const HOUR: i64 = 3_600 * 1_000_000_000;
 ///
 /// The environment is grouped by and selected afterwards rather than filtered by: rollups can
 /// answer a grouping, a filter needs a scan. Rollups are not split by agent, so one agent is
-/// scanned, as far back as a page reads; see `agent_reach`.
+/// scanned, as far back as a page reads; see `agent_scan_start`.
 ///
 /// # Errors
 /// Fails only when the database does.
@@ -33,7 +33,7 @@ pub async fn groups(
     let agent = ctx.scope.agent.as_deref();
     let conditions: Vec<_> =
         agent.map(|agent| Condition::equals(ObservationColumn::Agent, agent)).into_iter().collect();
-    let range = match agent_reach(web, ctx, range).await? {
+    let range = match agent_scan_start(web, ctx, range).await? {
         ScanRange::All => range,
         ScanRange::Since(from) => TimeRange { from: Some(from), ..range },
     };
@@ -182,7 +182,7 @@ pub(crate) enum ScanRange {
 ///
 /// # Errors
 /// Fails only when the database does.
-pub(crate) async fn reach(
+pub(crate) async fn scan_start(
     web: &Web,
     ctx: &RequestContext,
     range: TimeRange,
@@ -197,13 +197,13 @@ pub(crate) async fn reach(
 ///
 /// # Errors
 /// Fails only when the database does.
-pub(crate) async fn agent_reach(
+pub(crate) async fn agent_scan_start(
     web: &Web,
     ctx: &RequestContext,
     range: TimeRange,
 ) -> PageResult<ScanRange> {
     match ctx.scope.agent {
-        Some(_) if ctx.params.get("all").is_none() => reach(web, ctx, range).await,
+        Some(_) if ctx.params.get("all").is_none() => scan_start(web, ctx, range).await,
         Some(_) | None => Ok(ScanRange::All),
     }
 }

@@ -27,7 +27,6 @@ pub(crate) struct TraceSteps {
     pub(crate) is_cut: bool,
 }
 
-/// The cache.
 #[derive(Debug, Default)]
 pub(crate) struct TraceCache(Mutex<VecDeque<Kept>>);
 

@@ -12,7 +12,6 @@ use ratchet_core::record::observation::{Level, Observation};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TreeRow {
     pub(crate) step: usize,
-    /// Depth.
     pub(crate) depth: usize,
     /// Number of descendants.
     pub(crate) below: usize,

@@ -93,7 +93,7 @@ impl UploadStaging {
         found.map(|known| known.upload.clone()).filter(|upload| now.since(upload.at) < LIFETIME)
     }
 
-    pub(crate) fn forget(&self, token: &str) {
+    pub(crate) fn remove(&self, token: &str) {
         self.waiting().retain(|known| known.token != token);
     }
 
@@ -127,7 +127,7 @@ mod tests {
         let others: Vec<String> = (0..MAX_UPLOADS.0).map(|_| staging.put(upload(start))).collect();
         assert!(staging.get(&first, start).is_none(), "the oldest made room");
         assert!(others.iter().all(|token| staging.get(token, start).is_some()));
-        staging.forget(&others[0]);
+        staging.remove(&others[0]);
         assert!(staging.get(&others[0], start).is_none());
     }
 

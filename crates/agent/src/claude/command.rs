@@ -119,7 +119,7 @@ impl ClaudeCommand {
         let mut command = Command::new(&self.program);
         command.env_clear();
         command.envs(self.environment.iter().map(|(name, value)| (name, value.expose())));
-        program::readied(&mut command)
+        program::with_pipes(&mut command)
             .args(arguments::of(&self.options, &self.folders)?)
             .env("CLAUDE_CONFIG_DIR", &self.folders.config)
             .env("TMPDIR", &self.folders.temp)
@@ -133,13 +133,13 @@ impl ClaudeCommand {
         // Before the agent, so that there is no moment in which it could go on without us.
         let supervisor = self.supervision.begin(&self.folders.temp)?;
         let child = command.spawn().map_err(|error| ClaudeError::NotStarted {
-            why: program::unstarted(&self.program, &error.to_string()),
+            why: program::start_error(&self.program, &error.to_string()),
         })?;
-        process::attend((child, supervisor), self, slot)
+        process::supervise_process((child, supervisor), self, slot)
     }
 
     /// What `initialize` says: all that is too long, or too secret, for arguments.
-    pub(super) fn greeting(&self) -> Value {
+    pub(super) fn initialize_request(&self) -> Value {
         let options = &self.options;
         let mut said = Map::new();
         match &options.system_prompt {
@@ -179,7 +179,11 @@ impl ClaudeFolders {
     }
 
     /// Writes a document that others must not read beside the temporary files of the chat.
-    pub(super) fn keep(&self, name: &str, document: &Value) -> Result<PathBuf, ClaudeError> {
+    pub(super) fn write_private(
+        &self,
+        name: &str,
+        document: &Value,
+    ) -> Result<PathBuf, ClaudeError> {
         let path = self.temp.join(name);
         write_private(&path, document.to_string().as_bytes())
             .map_err(|source| ClaudeError::Folder { path: path.clone(), source })?;

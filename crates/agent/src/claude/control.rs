@@ -87,7 +87,7 @@ impl ClaudeProcess {
     ///
     /// # Errors
     /// As [`control`](ClaudeProcess::control).
-    pub async fn take_back(&self, message: Uuid) -> Result<bool, ClaudeError> {
+    pub async fn cancel_message(&self, message: Uuid) -> Result<bool, ClaudeError> {
         let body = json!({"message_uuid": message.to_string()});
         let answer = self.control("cancel_async_message", &body).await?;
         Ok(answer["cancelled"].as_bool().unwrap_or(false))

@@ -148,15 +148,15 @@ impl EnvNames {
 /// of ours are never among them.
 ///
 /// ```
-/// use ratchet_agent::claude::environment::{EnvNames, passed_on};
+/// use ratchet_agent::claude::environment::{EnvNames, passed_variables};
 ///
 /// let ours = [("PATH", "/bin"), ("RATCHET_SECRET_KEY", "sk"), ("LC_ALL", "C")];
 /// let ours = ours.map(|(name, value)| (name.to_owned(), value.to_owned()));
-/// let theirs = passed_on(ours, &EnvNames::default());
+/// let theirs = passed_variables(ours, &EnvNames::default());
 /// let names: Vec<&str> = theirs.iter().map(|(name, _)| name.as_str()).collect();
 /// assert_eq!(names, ["PATH", "LC_ALL"]);
 /// ```
-pub fn passed_on(
+pub fn passed_variables(
     variables: impl IntoIterator<Item = (String, String)>,
     names: &EnvNames,
 ) -> Vec<(String, Secret)> {
@@ -177,7 +177,7 @@ pub fn inherited(names: &EnvNames) -> Vec<(String, Secret)> {
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
     };
-    passed_on(env::vars_os().filter_map(text), names)
+    passed_variables(env::vars_os().filter_map(text), names)
 }
 
 #[cfg(test)]
@@ -187,7 +187,7 @@ mod tests {
     #[track_caller]
     fn check(given: &[(&str, &str)], expected: &[&str]) {
         let given = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let passed = passed_on(given, &EnvNames::default());
+        let passed = passed_variables(given, &EnvNames::default());
         let names: Vec<&str> = passed.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, expected);
     }
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn keys_are_not_shown() {
         let given = [("ANTHROPIC_API_KEY".to_owned(), "sk-1".to_owned())];
-        let passed = passed_on(given, &EnvNames::default());
+        let passed = passed_variables(given, &EnvNames::default());
         assert!(!format!("{passed:?}").contains("sk-1"));
     }
 
@@ -231,7 +231,7 @@ mod tests {
             ["PATH", "GITHUB_TOKEN", "ACME_A", "ACME_B", "RATCHET_SECRET_KEY", "CLAUDECODE"];
         let passed = |names: &str| {
             let given = given.map(|name| (name.to_owned(), "x".to_owned()));
-            let passed = passed_on(given, &names.parse().unwrap());
+            let passed = passed_variables(given, &names.parse().unwrap());
             passed.into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(passed("default"), "PATH");

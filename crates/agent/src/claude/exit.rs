@@ -41,7 +41,7 @@ impl fmt::Display for ClaudeEnd {
             EndCause::Exited => "claude ended",
             EndCause::Requested => "claude was ended",
             EndCause::IdleTimeout => "claude sent no output for too long and was ended",
-            EndCause::Unsupervised => "the supervisor of claude is gone, so claude was ended",
+            EndCause::Unsupervised => "the supervisor process has exited, so claude was terminated",
         })?;
         match (self.code, self.signal) {
             (Some(code), _) => write!(f, " with code {code}")?,

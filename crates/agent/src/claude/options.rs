@@ -10,7 +10,6 @@ use uuid::Uuid;
 #[derive(Clone, Debug, Default)]
 pub struct ClaudeOptions {
     pub conversation: ChatThread,
-    /// The system prompt.
     pub system_prompt: SystemPrompt,
     pub model: Option<String>,
     /// Which ones do when it cannot, in order.

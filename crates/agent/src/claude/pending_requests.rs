@@ -112,7 +112,7 @@ impl PendingRequests {
     }
 
     /// Marks the process as busy.
-    pub(super) fn began(&self) {
+    pub(super) fn mark_busy(&self) {
         let mut state = self.lock();
         state.is_busy = true;
         state.last = Instant::now();
@@ -131,7 +131,7 @@ impl PendingRequests {
     }
 
     /// Waits until a busy process has been idle for so long.
-    pub(super) async fn silence(&self, limit: Duration) {
+    pub(super) async fn wait_until_idle(&self, limit: Duration) {
         loop {
             let is_its_turn = {
                 let state = self.lock();

@@ -62,7 +62,7 @@ pub(super) async fn until(goal_changes: &mut watch::Receiver<ProcessGoal>, goal:
 }
 
 /// Starts the tasks that read from, write to and supervise a process.
-pub(super) fn attend(
+pub(super) fn supervise_process(
     (mut child, mut supervisor): (Child, Option<Supervisor>),
     command: &ClaudeCommand,
     slot: ProcessSlot,
@@ -83,7 +83,7 @@ pub(super) fn attend(
     let (temp, timeouts) = (command.folders.temp.clone(), command.timeouts);
     let slot = HeldSlot::new(slot);
     let mut tasks = JoinSet::new();
-    tasks.spawn(stdin_writer::speak(stdin, said, goal_changes.clone()));
+    tasks.spawn(stdin_writer::write_lines(stdin, said, goal_changes.clone()));
     let (reading_guard, reading_over) = mpsc::channel(1);
     let stderr_guard = reading_guard.clone();
     tasks.spawn(stdout_reader::collect_stderr(stderr, Arc::clone(&unrouted), stderr_guard));
@@ -110,7 +110,7 @@ pub(super) fn attend(
         slot: slot.clone(),
     };
     tasks.spawn(care.take());
-    let greeting = command.greeting();
+    let greeting = command.initialize_request();
     let running = Running {
         identity,
         temp,
@@ -148,7 +148,7 @@ impl ClaudeProcess {
     pub async fn send_user(&self, message: &UserMessage) -> Result<(), ClaudeError> {
         let spoken = StdinLine::user(message)?;
         if message.answer == ResponseExpected::Answer {
-            self.0.pending.began();
+            self.0.pending.mark_busy();
         }
         self.say(spoken).await
     }
@@ -188,13 +188,13 @@ impl ClaudeProcess {
     }
 
     /// Gives its slot back: it waits for a person, and can do nothing meanwhile.
-    pub fn rest(&self) {
-        self.0.slot.rest();
+    pub fn release_slot(&self) {
+        self.0.slot.release_slot();
     }
 
     /// Takes a slot, because it is about to go on.
-    pub fn work(&self, slot: WorkPermit) {
-        self.0.slot.work(slot);
+    pub fn take_slot(&self, slot: WorkPermit) {
+        self.0.slot.take_slot(slot);
     }
 
     /// How long ago either side last said something.

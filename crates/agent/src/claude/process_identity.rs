@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::process_tree::{kill_kin, kill_tree, start_of};
+use super::process_tree::{kill_by_temp_folder, kill_tree, start_of};
 
 /// How often we look whether a process is gone.
 const LOOK: Duration = Duration::from_millis(5);
@@ -37,7 +37,7 @@ impl ProcessIdentity {
     pub fn end_orphan(&self, temp: &Path) -> bool {
         let was_there = self.is_alive();
         // A group that lost its first process may be anybody's after so long.
-        let ended = if was_there { kill_tree(self, temp) } else { kill_kin(temp) };
+        let ended = if was_there { kill_tree(self, temp) } else { kill_by_temp_folder(temp) };
         wait_until_gone(&ended);
         was_there
     }

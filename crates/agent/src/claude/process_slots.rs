@@ -103,14 +103,14 @@ impl HeldSlot {
         self.lock().as_ref().is_some_and(|slot| slot.permit.is_some())
     }
 
-    pub(super) fn rest(&self) {
+    pub(super) fn release_slot(&self) {
         if let Some(slot) = self.lock().as_mut() {
             slot.permit = None;
         }
     }
 
     /// Takes a permit again; a process that has ended needs none.
-    pub(super) fn work(&self, permit: WorkPermit) {
+    pub(super) fn take_slot(&self, permit: WorkPermit) {
         if let Some(slot) = self.lock().as_mut() {
             slot.permit = Some(permit);
         }
@@ -130,14 +130,14 @@ mod tests {
         let slots = ProcessSlots::new(1);
         let first = HeldSlot::new(slots.try_take().unwrap());
         assert!(slots.try_take().is_none());
-        first.rest();
+        first.release_slot();
         let second = HeldSlot::new(slots.try_take().unwrap());
         assert!(!first.has_slot() && second.has_slot());
         assert!(slots.try_work_permit().is_none());
         second.leave();
-        first.work(slots.try_work_permit().unwrap());
+        first.take_slot(slots.try_work_permit().unwrap());
         assert!(first.has_slot());
-        second.work(WorkPermit { _permit: None });
+        second.take_slot(WorkPermit { _permit: None });
         assert!(!second.has_slot(), "it has ended");
     }
 
@@ -146,13 +146,13 @@ mod tests {
         let slots = ProcessSlots::new(1);
         let waiting: Vec<HeldSlot> = std::iter::from_fn(|| {
             let slot = HeldSlot::new(slots.try_take()?);
-            slot.rest();
+            slot.release_slot();
             Some(slot)
         })
         .collect();
         assert_eq!(waiting.len(), PROCESSES_PER_SLOT);
         assert_eq!(slots.in_use(), (PROCESSES_PER_SLOT, PROCESSES_PER_SLOT));
-        waiting[0].work(slots.try_work_permit().unwrap());
+        waiting[0].take_slot(slots.try_work_permit().unwrap());
         assert_eq!(slots.in_use(), (1, 1));
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn kill_tree(root: &ProcessIdentity, temp: &Path) -> Vec<ProcessIdent
     if !is_taken {
         kill_group(root.pid, Signal::KILL);
     }
-    killed.extend(kill_kin(temp));
+    killed.extend(kill_by_temp_folder(temp));
     killed
 }
 
@@ -72,7 +72,7 @@ fn stopped_tree(root: u32) -> Vec<u32> {
 
 /// Ends all processes that have this folder for temporary files. The shells that the program
 /// starts leave its group, but they keep their environment. Returns which they were.
-pub(super) fn kill_kin(temp: &Path) -> Vec<ProcessIdentity> {
+pub(super) fn kill_by_temp_folder(temp: &Path) -> Vec<ProcessIdentity> {
     let mut killed: Vec<ProcessIdentity> = Vec::new();
     // A folder that others share says nothing about whose process it is.
     let is_shared = temp == std::env::temp_dir() || temp.components().count() < 3;

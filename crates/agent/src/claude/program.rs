@@ -28,7 +28,7 @@ pub(crate) fn located(path: PathBuf) -> PathBuf {
 }
 
 /// Prepares a command with pipes, which is killed on drop.
-pub(crate) fn readied(command: &mut Command) -> &mut Command {
+pub(crate) fn with_pipes(command: &mut Command) -> &mut Command {
     command
         .envs(QUIET)
         .stdin(Stdio::piped())
@@ -38,7 +38,7 @@ pub(crate) fn readied(command: &mut Command) -> &mut Command {
 }
 
 /// Says that the program does not start, and what to do.
-pub(crate) fn unstarted(path: &Path, why: &str) -> String {
+pub(crate) fn start_error(path: &Path, why: &str) -> String {
     format!(
         "{} does not start ({why}); install Claude Code, or name the program in \
          {PROGRAM_VARIABLE}",

@@ -78,7 +78,7 @@ struct Response<'a> {
 }
 
 /// Writes line after line until the process has ended or is to end.
-pub(super) async fn speak(
+pub(super) async fn write_lines(
     mut stdin: ChildStdin,
     mut lines: mpsc::Receiver<StdinLine>,
     mut goal: watch::Receiver<ProcessGoal>,

@@ -18,7 +18,7 @@ use super::process::{self, ProcessGoal};
 use super::process_identity;
 use super::process_identity::ProcessIdentity;
 use super::process_slots::HeldSlot;
-use super::process_tree::{kill_group, kill_kin, kill_tree};
+use super::process_tree::{kill_by_temp_folder, kill_group, kill_tree};
 use super::stdout_reader::{LineSender, UnroutedOutput};
 use super::watchdog::Supervisor;
 
@@ -51,7 +51,7 @@ impl ProcessSupervisor {
         // Its children may hold its pipes open and would go on without it. It has just ended, so
         // its process id is not reused yet.
         kill_group(self.identity.pid, Signal::KILL);
-        process_identity::gone(&kill_kin(&self.temp)).await;
+        process_identity::gone(&kill_by_temp_folder(&self.temp)).await;
         if let Some(supervisor) = self.supervisor.take() {
             supervisor.dismiss();
         }
@@ -75,7 +75,7 @@ impl ProcessSupervisor {
             () = process::until(&mut self.goal_changes, ProcessGoal::End) => {
                 (EndCause::Requested, self.end_it().await)
             }
-            () = pending.silence(self.timeouts.silence) => (EndCause::IdleTimeout, self.kill_it().await),
+            () = pending.wait_until_idle(self.timeouts.silence) => (EndCause::IdleTimeout, self.kill_it().await),
             () = lost(&mut self.supervisor) => (EndCause::Unsupervised, self.kill_it().await),
         }
     }

@@ -79,7 +79,7 @@ impl Supervisor {
     pub(super) fn watch(&mut self, identity: &ProcessIdentity) -> Result<(), ClaudeError> {
         let order = format!("watch {} {}\n", identity.pid, identity.started);
         self.lifeline.write_all(order.as_bytes()).map_err(|error| ClaudeError::NotStarted {
-            why: format!("the supervisor of the claude program is gone ({error})"),
+            why: format!("the supervisor of the claude program has exited ({error})"),
         })
     }
 

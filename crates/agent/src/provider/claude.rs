@@ -64,13 +64,13 @@ impl ClaudeProgram {
         if !provider_request.ask.tools.is_empty() {
             return Err(ModelError::Unsupported { provider: "claude", what: "call tools of ours" });
         }
-        let folder = TempFolder::make().map_err(|why| self.unstarted(&why.to_string()))?;
+        let folder = TempFolder::make().map_err(|why| self.start_error(&why.to_string()))?;
         let mut command = self.command(provider_request, &folder)?;
         command.args(match listener {
             Some(_) => ["--output-format=stream-json", "--include-partial-messages"].as_slice(),
             None => ["--output-format=stream-json"].as_slice(),
         });
-        let child = command.spawn().map_err(|error| self.unstarted(&error.to_string()))?;
+        let child = command.spawn().map_err(|error| self.start_error(&error.to_string()))?;
         run(child, prompt::request_body(provider_request.ask), listener).await
     }
 
@@ -80,9 +80,9 @@ impl ClaudeProgram {
         folder: &TempFolder,
     ) -> Result<Command, ModelError> {
         let system = folder.write("system.md", &prompt::system(provider_request));
-        let system = system.map_err(|why| self.unstarted(&why.to_string()))?;
+        let system = system.map_err(|why| self.start_error(&why.to_string()))?;
         let mut command = Command::new(&self.path);
-        program::readied(&mut command)
+        program::with_pipes(&mut command)
             .args(["--print", "--verbose", "--model", provider_request.model])
             .arg("--system-prompt-file")
             .arg(system)
@@ -100,8 +100,8 @@ impl ClaudeProgram {
         Ok(command)
     }
 
-    fn unstarted(&self, why: &str) -> ModelError {
-        ModelError::NotSetUp(program::unstarted(&self.path, why))
+    fn start_error(&self, why: &str) -> ModelError {
+        ModelError::NotSetUp(program::start_error(&self.path, why))
     }
 }
 

@@ -22,7 +22,6 @@ pub(super) const ARGS: [&str; 2] = ["--judge", "anthropic:claude-sonnet-5"];
 pub(crate) struct Sent {
     /// Number of requests.
     pub(crate) questions: u64,
-    /// All tokens.
     pub(crate) tokens: u64,
     /// Tokens not sent before, according to the cache markers of the requests.
     pub(crate) tokens_with_cache: u64,

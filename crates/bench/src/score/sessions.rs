@@ -10,7 +10,6 @@ pub(super) struct Shape {
     pub(super) output_bytes: usize,
 }
 
-/// Traces per request.
 const TRACES_PER_REQUEST: usize = 50;
 
 /// The requests that record a session of a coding agent, tagged with its kind.

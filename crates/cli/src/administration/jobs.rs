@@ -32,7 +32,7 @@ impl Administration {
         match &self.0 {
             DataTarget::Folder(folder) => {
                 let (project, now) = (ProjectId::parse(project)?, Clock::System.now());
-                Ok(folder.catalog.revive_job(project, key, now).await?.into())
+                Ok(folder.catalog.requeue_dead_job(project, key, now).await?.into())
             }
             DataTarget::Server(server) => {
                 let path = ["v1", "projects", project, "jobs", key.0.as_str(), &key.1, "retry"];

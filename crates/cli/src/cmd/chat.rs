@@ -61,7 +61,7 @@ use fullscreen::Full;
 use interrupts::StopSignals;
 use line_mode::{Lines, Output};
 use one_shot::OneShot;
-use screen::{Paper, Screen};
+use screen::{OutputTarget, Screen};
 use style::{Marks, Style};
 use terminal::TerminalMode;
 
@@ -302,15 +302,15 @@ async fn converse(
 }
 
 /// Width and style of the output.
-fn looks() -> (Paper, Style) {
+fn looks() -> (OutputTarget, Style) {
     let wants_colours = std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
     let style = match TerminalMode::find() {
         TerminalMode::Keys if wants_colours => Style::Colours,
         _ => Style::Plain,
     };
     match io::stdout().is_terminal() {
-        true => (Paper::Terminal(terminal::size().0), style),
-        false => (Paper::Pipe, style),
+        true => (OutputTarget::Terminal(terminal::size().0), style),
+        false => (OutputTarget::Pipe, style),
     }
 }
 

@@ -9,7 +9,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_server::clock::Clock;
 use ratchet_server::rate_limit::Rate;
 use ratchet_server::shutdown;
-use ratchet_server::shutdown::{Stop, Stopper};
+use ratchet_server::shutdown::{Stop, StopSender};
 use ratchet_store::Store;
 use ratchet_store::blocking::run_blocking;
 use ratchet_store::catalog::KeyPair;
@@ -146,7 +146,7 @@ struct Load<'a> {
 
 impl Load<'_> {
     /// Records and scores until stopped. A failure stops the server too.
-    async fn run(&self, stopper: &Stopper, stop: &Stop) -> anyhow::Result<()> {
+    async fn run(&self, stopper: &StopSender, stop: &Stop) -> anyhow::Result<()> {
         let recorded = tokio::select! {
             recorded = self.load() => recorded,
             () = stop.requested() => return Ok(()),

@@ -3,10 +3,9 @@ use ratchet_core::job::{JobKind, JobPhase};
 use ratchet_server::api::jobs::{JobView, JobsRequest, JobsView};
 use ratchet_store::catalog::JobKey;
 
-use crate::administration::Administration;
-use crate::data_target::{self, TargetArgs};
+use crate::data_target::{self, ProjectArgs};
 use crate::exit::Outcome;
-use crate::print::{OutputArgs, one_line, table, unsteered};
+use crate::print::{one_line, table, without_control_characters};
 use crate::runtime;
 
 /// `ratchet jobs …`
@@ -26,18 +25,6 @@ enum Action {
     Discard(DeadLetterArgs),
 }
 
-/// Where jobs are.
-#[derive(Args, Debug)]
-struct JobsArgs {
-    #[command(flatten)]
-    target: TargetArgs,
-    /// Project name or ID; required only if there are several
-    #[arg(long, value_name = "NAME")]
-    project: Option<String>,
-    #[command(flatten)]
-    output: OutputArgs,
-}
-
 #[derive(Args, Debug)]
 struct ListArgs {
     /// Only jobs of this kind
@@ -53,7 +40,7 @@ struct ListArgs {
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
     #[command(flatten)]
-    jobs: JobsArgs,
+    jobs: ProjectArgs,
 }
 
 #[derive(Args, Debug)]
@@ -64,7 +51,7 @@ struct DeadLetterArgs {
     /// ID of the job, as listed
     id: String,
     #[command(flatten)]
-    jobs: JobsArgs,
+    jobs: ProjectArgs,
 }
 
 fn kind(word: &str) -> Result<JobKind, String> {
@@ -89,18 +76,6 @@ pub(crate) fn run(command: &JobsCommand) -> anyhow::Result<Outcome> {
     })
 }
 
-/// Works with the jobs of a project, wherever they are.
-async fn with<T>(
-    args: &JobsArgs,
-    work: impl AsyncFnOnce(&Administration, &str) -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
-    data_target::with(&args.target, "ratchet jobs", async |target| {
-        let project = target.project(args.project.as_deref()).await?;
-        work(target, &project.id).await
-    })
-    .await
-}
-
 async fn list(args: &ListArgs) -> anyhow::Result<Outcome> {
     let request = JobsRequest {
         kind: args.kind.clone(),
@@ -108,14 +83,17 @@ async fn list(args: &ListArgs) -> anyhow::Result<Outcome> {
         limit: Some(args.limit),
         cursor: args.cursor.clone(),
     };
-    let found = with(&args.jobs, async |target, project| target.jobs(project, request).await);
+    let found = data_target::with_project(&args.jobs, "ratchet jobs", async |target, project| {
+        target.jobs(&project.id, request).await
+    });
     args.jobs.output.show(&found.await?, jobs_text)?;
     Ok(Outcome::Done)
 }
 
 async fn retry(args: &DeadLetterArgs) -> anyhow::Result<Outcome> {
-    let revived =
-        with(&args.jobs, async |target, project| target.retry_job(project, args.key()).await);
+    let revived = data_target::with_project(&args.jobs, "ratchet jobs", async |target, project| {
+        target.retry_job(&project.id, args.key()).await
+    });
     args.jobs
         .output
         .show(&revived.await?, |_| "queued; jobs run while `ratchet serve` is up\n".to_owned())?;
@@ -123,8 +101,9 @@ async fn retry(args: &DeadLetterArgs) -> anyhow::Result<Outcome> {
 }
 
 async fn discard(args: &DeadLetterArgs) -> anyhow::Result<Outcome> {
-    let gone =
-        with(&args.jobs, async |target, project| target.discard_job(project, args.key()).await);
+    let gone = data_target::with_project(&args.jobs, "ratchet jobs", async |target, project| {
+        target.discard_job(&project.id, args.key()).await
+    });
     args.jobs.output.show(&gone.await?, |gone| format!("discarded {}\n", gone.discarded))?;
     Ok(Outcome::Done)
 }
@@ -142,7 +121,7 @@ fn jobs_text(found: &JobsView) -> String {
 fn row(job: &JobView) -> [String; 7] {
     let next = job.next_attempt_at.as_deref().unwrap_or("-");
     // Whole: it is what the other commands take.
-    let id = unsteered(&job.id).collect();
+    let id = without_control_characters(&job.id).collect();
     let attempts = job.attempts.to_string();
     let reason = one_line(job.reason.as_deref().unwrap_or("-"));
     let state = if job.is_held { format!("{}, paused", job.state) } else { job.state.clone() };

@@ -2,9 +2,9 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use ratchet_server::api::keys::{KeyRequest, KeyView, NewKeyView, PermissionsRequest};
 
-use crate::data_target::{self, TargetArgs};
+use crate::data_target::{self, ProjectArgs};
 use crate::exit::Outcome;
-use crate::print::{OutputArgs, table};
+use crate::print::table;
 use crate::runtime;
 
 /// How a key is made that has no permission though its role usually has.
@@ -22,24 +22,13 @@ enum Action {
     /// Create a key; its secret is shown only once
     Create(CreateArgs),
     /// List the keys of a project
-    List(KeysArgs),
+    List(ProjectArgs),
     /// Grant server-wide permissions to a key
     Grant(PermissionArgs),
     /// Remove server-wide permissions from a key
     Withdraw(PermissionArgs),
     /// Revoke a key at once
     Revoke(RevokeArgs),
-}
-
-#[derive(Args, Debug)]
-struct KeysArgs {
-    #[command(flatten)]
-    target: TargetArgs,
-    /// Project name or ID; required only if there are several
-    #[arg(long, value_name = "NAME")]
-    project: Option<String>,
-    #[command(flatten)]
-    output: OutputArgs,
 }
 
 #[derive(Args, Debug)]
@@ -54,7 +43,7 @@ struct CreateArgs {
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     #[command(flatten)]
-    keys: KeysArgs,
+    keys: ProjectArgs,
 }
 
 #[derive(Args, Debug)]
@@ -65,7 +54,7 @@ struct PermissionArgs {
     #[arg(value_name = "PERMISSION", required = true, value_delimiter = ',')]
     permissions: Vec<String>,
     #[command(flatten)]
-    keys: KeysArgs,
+    keys: ProjectArgs,
 }
 
 #[derive(Args, Debug)]
@@ -73,7 +62,7 @@ struct RevokeArgs {
     /// Key ID or public key
     key: String,
     #[command(flatten)]
-    keys: KeysArgs,
+    keys: ProjectArgs,
 }
 
 /// Runs `ratchet keys`.
@@ -97,8 +86,7 @@ async fn create(args: &CreateArgs) -> anyhow::Result<Outcome> {
     });
     let (role, note) = (Some(args.role.clone()), args.note.clone());
     let request = KeyRequest { role, permissions, note };
-    let made = data_target::with(&keys.target, "ratchet keys create", async |target| {
-        let project = target.project(keys.project.as_deref()).await?;
+    let made = data_target::with_project(keys, "ratchet keys create", async |target, project| {
         target.create_key(&project.id, request).await
     });
     keys.output.show(&made.await?, new_key_text)?;
@@ -124,9 +112,8 @@ fn permissions_text(key: &KeyView) -> String {
     }
 }
 
-async fn list(args: &KeysArgs) -> anyhow::Result<Outcome> {
-    let keys = data_target::with(&args.target, "ratchet keys list", async |target| {
-        let project = target.project(args.project.as_deref()).await?;
+async fn list(args: &ProjectArgs) -> anyhow::Result<Outcome> {
+    let keys = data_target::with_project(args, "ratchet keys list", async |target, project| {
         target.keys(&project.id).await
     });
     args.output.show(&keys.await?, |keys| {
@@ -160,8 +147,7 @@ async fn change(args: &PermissionArgs, change: Change) -> anyhow::Result<Outcome
     };
     // A name that is none of them would be withdrawn in silence.
     PermissionsRequest { permissions: named.clone() }.check()?;
-    let changed = data_target::with(&keys.target, command, async |target| {
-        let project = target.project(keys.project.as_deref()).await?;
+    let changed = data_target::with_project(keys, command, async |target, project| {
         let all = target.keys(&project.id).await?;
         let found = all.into_iter().find(|key| key.id == args.key || key.public_key == args.key);
         let found = found
@@ -181,10 +167,10 @@ async fn change(args: &PermissionArgs, change: Change) -> anyhow::Result<Outcome
 
 async fn revoke(args: &RevokeArgs) -> anyhow::Result<Outcome> {
     let keys = &args.keys;
-    let revoked = data_target::with(&keys.target, "ratchet keys revoke", async |target| {
-        let project = target.project(keys.project.as_deref()).await?;
-        target.revoke_key(&project.id, &args.key).await
-    });
+    let revoked =
+        data_target::with_project(keys, "ratchet keys revoke", async |target, project| {
+            target.revoke_key(&project.id, &args.key).await
+        });
     keys.output.show(&revoked.await?, |key| format!("{} is revoked\n", key.public_key))?;
     Ok(Outcome::Done)
 }

@@ -3,9 +3,9 @@ use ratchet_server::api::redaction::{
     PresetView, RedactionRuleRequest, RedactionRuleView, TrialRequest,
 };
 
-use crate::data_target::{self, TargetArgs};
+use crate::data_target::{self, ProjectArgs};
 use crate::exit::Outcome;
-use crate::print::{OutputArgs, table};
+use crate::print::table;
 use crate::runtime;
 
 /// `ratchet redaction …`
@@ -18,7 +18,7 @@ pub(crate) struct RedactionCommand {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// List the rules of a project
-    List(RedactionArgs),
+    List(ProjectArgs),
     /// Add a rule; applies to new data
     Add(AddArgs),
     /// Remove a rule; redacted data stays redacted
@@ -26,18 +26,7 @@ enum Action {
     /// Test the rules on a text
     Test(TestArgs),
     /// List available presets
-    Presets(RedactionArgs),
-}
-
-#[derive(Args, Debug)]
-struct RedactionArgs {
-    #[command(flatten)]
-    target: TargetArgs,
-    /// Project name or ID; required only if there are several
-    #[arg(long, value_name = "NAME")]
-    project: Option<String>,
-    #[command(flatten)]
-    output: OutputArgs,
+    Presets(ProjectArgs),
 }
 
 #[derive(Args, Debug)]
@@ -48,7 +37,7 @@ struct AddArgs {
     #[arg(long, value_name = "TEXT")]
     replacement: Option<String>,
     #[command(flatten)]
-    redaction: RedactionArgs,
+    redaction: ProjectArgs,
 }
 
 #[derive(Args, Debug)]
@@ -70,7 +59,7 @@ struct RemoveArgs {
     /// Rule ID
     rule: String,
     #[command(flatten)]
-    redaction: RedactionArgs,
+    redaction: ProjectArgs,
 }
 
 #[derive(Args, Debug)]
@@ -81,7 +70,7 @@ struct TestArgs {
     #[arg(long, value_name = "FIELD", default_value = "input")]
     field: String,
     #[command(flatten)]
-    redaction: RedactionArgs,
+    redaction: ProjectArgs,
 }
 
 /// Runs `ratchet redaction`.
@@ -97,11 +86,11 @@ pub(crate) fn run(command: &RedactionCommand) -> anyhow::Result<Outcome> {
     })
 }
 
-async fn list(args: &RedactionArgs) -> anyhow::Result<Outcome> {
-    let rules = data_target::with(&args.target, "ratchet redaction list", async |target| {
-        let project = target.project(args.project.as_deref()).await?;
-        target.redaction_rules(&project.id).await
-    });
+async fn list(args: &ProjectArgs) -> anyhow::Result<Outcome> {
+    let rules =
+        data_target::with_project(args, "ratchet redaction list", async |target, project| {
+            target.redaction_rules(&project.id).await
+        });
     args.output.show(&rules.await?, |rules| rules_text(rules))?;
     Ok(Outcome::Done)
 }
@@ -123,21 +112,21 @@ async fn add(args: &AddArgs) -> anyhow::Result<Outcome> {
         preset: args.what.preset.clone(),
         replacement: args.replacement.clone(),
     };
-    let added = data_target::with(&redaction.target, "ratchet redaction add", async |target| {
-        let project = target.project(redaction.project.as_deref()).await?;
-        target.add_redaction_rule(&project.id, request).await
-    });
+    let added =
+        data_target::with_project(redaction, "ratchet redaction add", async |target, project| {
+            target.add_redaction_rule(&project.id, request).await
+        });
     redaction.output.show(&added.await?, |rule| rules_text(std::slice::from_ref(rule)))?;
     Ok(Outcome::Done)
 }
 
 async fn remove(args: &RemoveArgs) -> anyhow::Result<Outcome> {
     let redaction = &args.redaction;
-    let removed =
-        data_target::with(&redaction.target, "ratchet redaction remove", async |target| {
-            let project = target.project(redaction.project.as_deref()).await?;
-            target.remove_redaction_rule(&project.id, &args.rule).await
-        });
+    let removed = data_target::with_project(
+        redaction,
+        "ratchet redaction remove",
+        async |target, project| target.remove_redaction_rule(&project.id, &args.rule).await,
+    );
     redaction.output.show(&removed.await?, |rule| format!("removed {}\n", rule.what))?;
     Ok(Outcome::Done)
 }
@@ -145,15 +134,15 @@ async fn remove(args: &RemoveArgs) -> anyhow::Result<Outcome> {
 async fn test(args: &TestArgs) -> anyhow::Result<Outcome> {
     let redaction = &args.redaction;
     let request = TrialRequest { text: args.text.clone(), field: Some(args.field.clone()) };
-    let left = data_target::with(&redaction.target, "ratchet redaction test", async |target| {
-        let project = target.project(redaction.project.as_deref()).await?;
-        target.try_redaction(&project.id, request).await
-    });
+    let left =
+        data_target::with_project(redaction, "ratchet redaction test", async |target, project| {
+            target.try_redaction(&project.id, request).await
+        });
     redaction.output.show(&left.await?, |left| format!("{}\n", left.text))?;
     Ok(Outcome::Done)
 }
 
-async fn presets(args: &RedactionArgs) -> anyhow::Result<Outcome> {
+async fn presets(args: &ProjectArgs) -> anyhow::Result<Outcome> {
     let presets = data_target::with(&args.target, "ratchet redaction presets", async |target| {
         target.redaction_presets().await
     });

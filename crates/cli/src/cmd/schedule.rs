@@ -24,10 +24,10 @@ use crate::administration::Administration;
 use crate::cmd::score::dollars;
 use crate::cmd::week::{NotifyArgs, webhook_secret, zone};
 use crate::config::Config;
-use crate::data_target::{self, TargetArgs};
+use crate::data_target::{self, ProjectArgs};
 use crate::exit::Outcome;
 use crate::local_environment;
-use crate::print::{OutputArgs, table};
+use crate::print::table;
 use crate::runtime;
 use crate::startup_message;
 
@@ -44,7 +44,7 @@ pub(crate) struct ScheduleCommand {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// List schedules and their next run
-    List(ScheduleArgs),
+    List(ProjectArgs),
     /// Add a schedule, or update the one with this name
     Add(Box<AddArgs>),
     /// Run a schedule now
@@ -59,25 +59,13 @@ enum Action {
     History(NamedArgs),
 }
 
-/// Where schedules are.
-#[derive(Args, Debug)]
-struct ScheduleArgs {
-    #[command(flatten)]
-    target: TargetArgs,
-    /// Project name or ID; required only if there are several
-    #[arg(long, value_name = "NAME")]
-    project: Option<String>,
-    #[command(flatten)]
-    output: OutputArgs,
-}
-
 #[derive(Args, Debug)]
 struct NamedArgs {
     /// Schedule name
     #[arg(default_value = "weekly")]
     name: String,
     #[command(flatten)]
-    schedule: ScheduleArgs,
+    schedule: ProjectArgs,
 }
 
 #[derive(Args, Debug)]
@@ -112,7 +100,7 @@ struct AddArgs {
     #[command(flatten)]
     notify: NotifyArgs,
     #[command(flatten)]
-    schedule: ScheduleArgs,
+    schedule: ProjectArgs,
 }
 
 /// Runs `ratchet schedule`.
@@ -130,18 +118,6 @@ pub(crate) fn run(command: &ScheduleCommand) -> anyhow::Result<Outcome> {
     })
 }
 
-/// Works with the schedules of a project, wherever they are.
-async fn with<T>(
-    args: &ScheduleArgs,
-    work: impl AsyncFnOnce(&Administration, &str) -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
-    data_target::with(&args.target, "ratchet schedule", async |target| {
-        let project = target.project(args.project.as_deref()).await?;
-        work(target, &project.id).await
-    })
-    .await
-}
-
 /// Whether there is a schedule of that name; who is wrong learns which there are.
 async fn must_be_there(target: &Administration, project: &str, name: &str) -> anyhow::Result<()> {
     let schedules = target.schedules(project).await?;
@@ -151,8 +127,11 @@ async fn must_be_there(target: &Administration, project: &str, name: &str) -> an
     Ok(())
 }
 
-async fn list(args: &ScheduleArgs) -> anyhow::Result<Outcome> {
-    let views = with(args, async |target, project| target.schedules(project).await).await?;
+async fn list(args: &ProjectArgs) -> anyhow::Result<Outcome> {
+    let views = data_target::with_project(args, "ratchet schedule", async |target, project| {
+        target.schedules(&project.id).await
+    })
+    .await?;
     args.output.show(&views, |views| schedules_text(views))?;
     Ok(Outcome::Done)
 }
@@ -186,12 +165,13 @@ async fn add(args: &AddArgs) -> anyhow::Result<Outcome> {
         slack: args.notify.slack.clone(),
         webhook: args.notify.webhook.clone(),
     };
-    let made = with(&args.schedule, async |target, project| {
-        if let DataTarget::Folder(_) = &target.0 {
-            args.can_run_here()?;
-        }
-        target.save_schedule(project, &args.name, request).await
-    });
+    let made =
+        data_target::with_project(&args.schedule, "ratchet schedule", async |target, project| {
+            if let DataTarget::Folder(_) = &target.0 {
+                args.can_run_here()?;
+            }
+            target.save_schedule(&project.id, &args.name, request).await
+        });
     args.schedule.output.show(&made.await?, |view| schedules_text(std::slice::from_ref(view)))?;
     Ok(Outcome::Done)
 }
@@ -216,29 +196,32 @@ impl AddArgs {
 }
 
 async fn switch(args: &NamedArgs, to: ScheduleState) -> anyhow::Result<Outcome> {
-    let switched = with(&args.schedule, async |target, project| {
-        must_be_there(target, project, &args.name).await?;
-        target.switch_schedule(project, &args.name, to).await
-    });
+    let switched =
+        data_target::with_project(&args.schedule, "ratchet schedule", async |target, project| {
+            must_be_there(target, &project.id, &args.name).await?;
+            target.switch_schedule(&project.id, &args.name, to).await
+        });
     let view = switched.await?;
     args.schedule.output.show(&view, |view| schedules_text(std::slice::from_ref(view)))?;
     Ok(Outcome::Done)
 }
 
 async fn remove(args: &NamedArgs) -> anyhow::Result<Outcome> {
-    let removed = with(&args.schedule, async |target, project| {
-        must_be_there(target, project, &args.name).await?;
-        target.remove_schedule(project, &args.name).await
-    });
+    let removed =
+        data_target::with_project(&args.schedule, "ratchet schedule", async |target, project| {
+            must_be_there(target, &project.id, &args.name).await?;
+            target.remove_schedule(&project.id, &args.name).await
+        });
     args.schedule.output.show(&removed.await?, |gone| format!("removed {}\n", gone.removed))?;
     Ok(Outcome::Done)
 }
 
 async fn history(args: &NamedArgs) -> anyhow::Result<Outcome> {
-    let runs = with(&args.schedule, async |target, project| {
-        must_be_there(target, project, &args.name).await?;
-        target.schedule_runs(project, &args.name).await
-    });
+    let runs =
+        data_target::with_project(&args.schedule, "ratchet schedule", async |target, project| {
+            must_be_there(target, &project.id, &args.name).await?;
+            target.schedule_runs(&project.id, &args.name).await
+        });
     args.schedule.output.show(&runs.await?, |runs| {
         let row = |run: &ScheduleRunView| {
             let ended = run.ended.clone().unwrap_or_else(|| "-".to_owned());
@@ -251,13 +234,16 @@ async fn history(args: &NamedArgs) -> anyhow::Result<Outcome> {
 }
 
 async fn run_now(args: &NamedArgs) -> anyhow::Result<Outcome> {
-    let told = with(&args.schedule, async |target, project| {
-        must_be_there(target, project, &args.name).await?;
-        match &target.0 {
-            DataTarget::Folder(folder) => run_here(args, folder, ProjectId::parse(project)?).await,
-            DataTarget::Server(server) => run_there(server, project, &args.name).await,
-        }
-    });
+    let told =
+        data_target::with_project(&args.schedule, "ratchet schedule", async |target, project| {
+            must_be_there(target, &project.id, &args.name).await?;
+            match &target.0 {
+                DataTarget::Folder(folder) => {
+                    run_here(args, folder, ProjectId::parse(&project.id)?).await
+                }
+                DataTarget::Server(server) => run_there(server, &project.id, &args.name).await,
+            }
+        });
     let line = told.await?;
     args.schedule.output.show(&json!({ "message": line }), |_| format!("{line}\n"))?;
     Ok(Outcome::Done)

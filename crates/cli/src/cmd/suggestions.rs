@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::data_target::{self, ScoringArgs};
 use crate::exit::Outcome;
-use crate::print::{OutputArgs, one_line, table, unsteered};
+use crate::print::{OutputArgs, one_line, table, without_control_characters};
 use crate::runtime;
 
 /// `ratchet suggestions …`
@@ -158,5 +158,5 @@ fn one_text(kept: &StoredSuggestion) -> String {
             .iter()
             .map(|step| format!("{}  {} by {}", step.at, step.progress.as_str(), step.actor)),
     );
-    lines.iter().flat_map(|line| unsteered(line).chain(['\n'])).collect()
+    lines.iter().flat_map(|line| without_control_characters(line).chain(['\n'])).collect()
 }

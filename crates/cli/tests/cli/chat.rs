@@ -167,7 +167,7 @@ fn a_permission_that_nobody_can_give_is_denied() {
     assert!(finished.stderr.contains(told), "{finished:?}");
     assert!(!stage.work().join("made-it").exists());
     let heard = stage.model.requests()[1]["messages"].to_string();
-    assert!(heard.contains("Nobody is there to answer"), "{heard}");
+    assert!(heard.contains("No person is there to answer"), "{heard}");
 }
 
 #[test]

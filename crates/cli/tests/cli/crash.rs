@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ratchet_testkit::http::{self, Client, Request};
 use ratchet_testkit::process::{PUBLIC_KEY, Ratchet, SECRET_KEY};
-use ratchet_testkit::seeded_random::Chance;
+use ratchet_testkit::seeded_random::SeededRandom;
 use ratchet_testkit::{otlp, say, soak, wait};
 
 use crate::doctor::assert_sound;
@@ -31,7 +31,7 @@ struct Sent {
 
 impl Sent {
     /// A trace with a number of its own, and a random number of spans.
-    fn new(round: u64, client: u64, number: u64, chance: &mut Chance) -> Self {
+    fn new(round: u64, client: u64, number: u64, chance: &mut SeededRandom) -> Self {
         let trace = u128::from(round) << 64 | u128::from(client) << 32 | u128::from(number);
         let spans = [1, 3, 10, 60][chance.below(4)];
         let words = format!("w{:x} ", chance.number()).repeat(1 + chance.below(30));
@@ -81,7 +81,12 @@ struct Ledger {
 }
 
 /// Records until the connection breaks.
-fn record_until_killed(address: SocketAddr, round: u64, client: u64, mut chance: Chance) -> Ledger {
+fn record_until_killed(
+    address: SocketAddr,
+    round: u64,
+    client: u64,
+    mut chance: SeededRandom,
+) -> Ledger {
     let mut ledger = Ledger::default();
     let Ok(mut connection) = Client::connect(address) else { return ledger };
     for number in 0.. {
@@ -120,10 +125,15 @@ fn forgetful_project(running: &Ratchet) -> (String, String) {
 
 /// Lets clients record, old traces pile up and the files be compacted, then kills the server at a
 /// random moment. Returns what the clients know.
-fn round(running: Ratchet, round: u64, chance: &mut Chance, old: &(String, String)) -> Ledger {
+fn round(
+    running: Ratchet,
+    round: u64,
+    chance: &mut SeededRandom,
+    old: &(String, String),
+) -> Ledger {
     let address = running.address();
     let delay = chance.wait(Duration::from_millis(250));
-    let mut seeds = || Chance::new(chance.number());
+    let mut seeds = || SeededRandom::new(chance.number());
     let (seeds, mut old_seed) = ((0..CLIENTS).map(|_| seeds()).collect::<Vec<_>>(), seeds());
     thread::scope(|scope| {
         let clients: Vec<_> = (0..)
@@ -181,7 +191,7 @@ fn total(running: &Ratchet, (public, secret): (&str, &str)) -> u64 {
 
 #[test]
 fn nothing_acknowledged_is_lost_when_the_server_is_killed() {
-    let mut chance = Chance::from_environment("crash");
+    let mut chance = SeededRandom::from_environment("crash");
     let data = tempfile::tempdir().unwrap();
     let mut running = server(data.path()).start();
     let old = forgetful_project(&running);
@@ -222,7 +232,7 @@ fn summed(running: &Ratchet) -> u64 {
 
 #[test]
 fn traces_that_were_being_deleted_when_the_server_was_killed_are_whole_or_gone() {
-    let mut chance = Chance::from_environment("crash while deleting");
+    let mut chance = SeededRandom::from_environment("crash while deleting");
     let data = tempfile::tempdir().unwrap();
     let mut running = server(data.path()).start();
     // Several slices of them.
@@ -265,7 +275,7 @@ fn restarted(running: Ratchet, data: &Path) -> Ratchet {
 
 #[test]
 fn a_folder_that_was_being_made_when_the_server_was_killed_is_made_again() {
-    let mut chance = Chance::from_environment("crash at birth");
+    let mut chance = SeededRandom::from_environment("crash at birth");
     let data = tempfile::tempdir().unwrap();
     for birth in 0..BIRTHS {
         let folder = data.path().join(birth.to_string());

@@ -70,7 +70,7 @@ fn read(data: &Path) -> Left {
         let sessions = SessionQuery {
             project: project.clone(),
             range,
-            environments: Vec::new(),
+            conditions: Vec::new(),
             paging: EVERYTHING,
         };
         let scores = ScoreQuery {

@@ -7,14 +7,14 @@ use ratchet_testkit::http::{self, Answer, Request};
 use ratchet_testkit::mount::SmallDisk;
 use ratchet_testkit::otlp;
 use ratchet_testkit::process::{PROJECT, Ratchet};
-use ratchet_testkit::seeded_random::Chance;
+use ratchet_testkit::seeded_random::SeededRandom;
 use ratchet_testkit::soak::scaled;
 
 use crate::doctor::assert_sound;
 use crate::server;
 
 /// One trace with one span of noise that does not compress.
-fn noise(number: u128, kilobytes: usize, chance: &mut Chance) -> Request {
+fn noise(number: u128, kilobytes: usize, chance: &mut SeededRandom) -> Request {
     let words: String = (0..kilobytes * 64).map(|_| format!("{:016x}", chance.number())).collect();
     let span = otlp::span(number, 1).saying("langfuse.observation.input", words.as_str());
     http::post("/v1/traces").protobuf(otlp::request("disks").with(span).to_protobuf())
@@ -27,7 +27,7 @@ fn traces(running: &Ratchet) -> u64 {
 }
 
 /// Records until the server refuses; returns how many it took and how it refused.
-fn fill(running: &Ratchet, from: u128, chance: &mut Chance) -> (u64, Answer) {
+fn fill(running: &Ratchet, from: u128, chance: &mut SeededRandom) -> (u64, Answer) {
     let mut taken = 0;
     for number in from.. {
         let answer = running.send(noise(number, 100, chance));
@@ -43,7 +43,7 @@ fn fill(running: &Ratchet, from: u128, chance: &mut Chance) -> (u64, Answer) {
 #[test]
 fn a_full_disk_refuses_and_loses_nothing() {
     let Some(disk) = SmallDisk::mount(8 * 1024) else { return };
-    let mut chance = Chance::from_environment("full disk");
+    let mut chance = SeededRandom::from_environment("full disk");
     let running = server(&disk.folder()).start();
     let (taken, refusal) = fill(&running, 1, &mut chance);
     assert_eq!(refusal.status, 503, "{}", refusal.text());
@@ -72,7 +72,7 @@ fn a_full_disk_refuses_and_loses_nothing() {
 #[test]
 fn a_server_killed_on_a_full_disk_starts_again_once_there_is_room() {
     let Some(disk) = SmallDisk::mount(6 * 1024) else { return };
-    let mut chance = Chance::from_environment("killed on a full disk");
+    let mut chance = SeededRandom::from_environment("killed on a full disk");
     let running = server(&disk.folder()).start();
     let (taken, _) = fill(&running, 1, &mut chance);
     running.kill_hard();
@@ -99,7 +99,7 @@ fn compact(running: &Ratchet) -> serde_json::Value {
 #[test]
 fn deleting_and_compacting_work_on_a_full_disk_and_make_room() {
     let Some(disk) = SmallDisk::mount(16 * 1024) else { return };
-    let mut chance = Chance::from_environment("room on a full disk");
+    let mut chance = SeededRandom::from_environment("room on a full disk");
     let mut running = server(&disk.folder()).start();
     let mut kept = 0;
     for round in 0..scaled(2_u64, 20) {
@@ -131,7 +131,7 @@ fn deleting_and_compacting_work_on_a_full_disk_and_make_room() {
 #[test]
 fn content_stops_at_the_reserve_and_settings_and_deleting_do_not() {
     let Some(disk) = SmallDisk::mount(16 * 1024) else { return };
-    let mut chance = Chance::from_environment("content on a full disk");
+    let mut chance = SeededRandom::from_environment("content on a full disk");
     let running = server(&disk.folder()).start();
     let dataset = http::post("/api/public/v2/datasets").json(r#"{"name":"d"}"#.to_owned());
     assert_eq!(running.send(dataset).status, 200);
@@ -159,7 +159,7 @@ fn content_stops_at_the_reserve_and_settings_and_deleting_do_not() {
 #[test]
 fn a_restart_opens_on_a_disk_that_others_have_filled() {
     let Some(disk) = SmallDisk::mount(16 * 1024) else { return };
-    let mut chance = Chance::from_environment("filled by others");
+    let mut chance = SeededRandom::from_environment("filled by others");
     let running = server(&disk.folder()).start();
     for number in 1..=20 {
         assert_eq!(running.send(noise(number, 100, &mut chance)).status, 200);
@@ -182,7 +182,7 @@ fn a_restart_opens_on_a_disk_that_others_have_filled() {
 #[test]
 fn a_folder_that_cannot_be_written_is_refused_by_name() {
     let Some(disk) = SmallDisk::mount(8 * 1024) else { return };
-    let mut chance = Chance::from_environment("read-only folder");
+    let mut chance = SeededRandom::from_environment("read-only folder");
     let running = server(&disk.folder()).start();
     assert_eq!(running.send(noise(1, 1, &mut chance)).status, 200);
     running.kill_hard();
@@ -206,7 +206,7 @@ fn copy(from: &Path, to: &Path) {
 
 /// A folder whose server was killed with a log that had not been folded into the database, and how
 /// many traces were recorded, one after the other.
-fn killed_with_a_log(data: &Path, chance: &mut Chance) -> u64 {
+fn killed_with_a_log(data: &Path, chance: &mut SeededRandom) -> u64 {
     let recorded = 40;
     let running = server(data).start();
     for number in 1..=recorded {
@@ -235,7 +235,7 @@ fn check_log(folder: &Path, scratch: &Path, recorded: u64, damage: &dyn Fn(&Path
     let found = numbers(&running);
     let expected: Vec<u64> = (1..=recorded).take(found.len()).collect();
     assert_eq!(found, expected, "a gap in what is left");
-    let mut chance = Chance::new(1);
+    let mut chance = SeededRandom::new(1);
     assert_eq!(running.send(noise(1_000_000, 1, &mut chance)).status, 200);
     running.kill_hard();
     assert_sound(scratch);
@@ -243,7 +243,7 @@ fn check_log(folder: &Path, scratch: &Path, recorded: u64, damage: &dyn Fn(&Path
 
 #[test]
 fn a_log_that_was_cut_off_counts_up_to_its_last_whole_word() {
-    let mut chance = Chance::from_environment("cut log");
+    let mut chance = SeededRandom::from_environment("cut log");
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("data");
     let recorded = killed_with_a_log(&folder, &mut chance);
@@ -262,7 +262,7 @@ fn a_log_that_was_cut_off_counts_up_to_its_last_whole_word() {
 
 #[test]
 fn a_log_with_a_wrong_byte_counts_up_to_it() {
-    let mut chance = Chance::from_environment("damaged log");
+    let mut chance = SeededRandom::from_environment("damaged log");
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("data");
     let recorded = killed_with_a_log(&folder, &mut chance);
@@ -281,7 +281,7 @@ fn a_log_with_a_wrong_byte_counts_up_to_it() {
 #[test]
 fn two_servers_on_one_folder_do_not_harm_each_other() {
     let data = tempfile::tempdir().unwrap();
-    let mut chance = Chance::new(7);
+    let mut chance = SeededRandom::new(7);
     let first = server(data.path()).start();
     assert_eq!(first.send(noise(1, 1, &mut chance)).status, 200);
     for _ in 0..3 {

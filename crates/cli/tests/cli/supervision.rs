@@ -141,7 +141,7 @@ fn an_agent_ends_with_a_chat_whose_terminal_hangs_up() {
     pty.press("Work on the plan.\r");
     wait::until("the model was asked often", || stage.model.requests().len() > CALLS);
     assert!(!agents_in(&stage.data()).is_empty());
-    pty.hang_up();
+    pty.close_terminal();
     check_nobody_goes_on(&stage.model, &stage.data());
 }
 

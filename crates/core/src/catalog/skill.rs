@@ -39,7 +39,7 @@ pub struct FrontMatter {
 
 /// Error of parsing front matter.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FrontError {
+pub enum FrontMatterError {
     /// One or both `---` lines are missing.
     #[error("must start with YAML front matter between two lines of three dashes")]
     Missing,
@@ -98,19 +98,20 @@ impl FrontMatter {
     ///
     /// # Errors
     /// Fails where front matter is missing, invalid or lacks a name or description.
-    pub fn read(text: &str) -> Result<Self, FrontError> {
-        let (yaml, _) = split_front(text).ok_or(FrontError::Missing)?;
+    pub fn read(text: &str) -> Result<Self, FrontMatterError> {
+        let (yaml, _) = split_front(text).ok_or(FrontMatterError::Missing)?;
         if yaml.len() > MAX_FRONT_BYTES {
-            return Err(FrontError::TooLong);
+            return Err(FrontMatterError::TooLong);
         }
-        let read = yaml::read(&yaml).map_err(|why| FrontError::Yaml(why.to_string()))?;
-        let Value::Object(all) = read else { return Err(FrontError::NoKeys) };
-        let name = text_of(&all, "name").filter(|name| is_name(name)).ok_or(FrontError::Name)?;
+        let read = yaml::read(&yaml).map_err(|why| FrontMatterError::Yaml(why.to_string()))?;
+        let Value::Object(all) = read else { return Err(FrontMatterError::NoKeys) };
+        let name =
+            text_of(&all, "name").filter(|name| is_name(name)).ok_or(FrontMatterError::Name)?;
         let description = text_of(&all, "description").map(str::trim).filter(|description| {
             (1..=MAX_DESCRIPTION_CHARS).contains(&description.chars().count())
                 && !description.contains('\0')
         });
-        let description = description.ok_or(FrontError::Description)?;
+        let description = description.ok_or(FrontMatterError::Description)?;
         let (name, description) = (name.to_owned(), description.to_owned());
         Ok(Self { name, description, all: Value::Object(all) })
     }

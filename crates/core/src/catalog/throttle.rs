@@ -50,7 +50,7 @@ impl Failures {
     /// Returns the history with one more failure at this time.
     #[must_use]
     pub fn and_one(self, now: Timestamp) -> Self {
-        let earlier = if self.is_forgotten(now) { 0 } else { self.unforgiven(now) };
+        let earlier = if self.is_expired(now) { 0 } else { self.unforgiven(now) };
         Self { count: earlier.saturating_add(1), last: now }
     }
 
@@ -61,12 +61,12 @@ impl Failures {
     }
 
     /// Returns whether the history is old enough to be deleted.
-    pub fn is_forgotten(self, now: Timestamp) -> bool {
+    pub fn is_expired(self, now: Timestamp) -> bool {
         self.elapsed(now) >= FORGOTTEN_AFTER
     }
 
     /// Returns the cutoff before which histories can be deleted.
-    pub fn forgotten_until(now: Timestamp) -> Timestamp {
+    pub fn history_start(now: Timestamp) -> Timestamp {
         now.plus_nanos(-i64::try_from(FORGOTTEN_AFTER.as_nanos()).unwrap_or(i64::MAX))
     }
 
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(many.and_one(at(600)).count, 9);
         assert_eq!(many.and_one(at(day - 1)).count, 1);
         assert_eq!(many.and_one(at(day)), Failures { count: 1, last: at(day) });
-        assert_eq!(Failures::forgotten_until(at(day)), at(0));
+        assert_eq!(Failures::history_start(at(day)), at(0));
     }
 
     proptest! {

@@ -39,7 +39,6 @@ pub enum AttachedContent {
     Text(String),
     Image {
         media_type: &'static str,
-        /// Its bytes.
         bytes: Vec<u8>,
     },
     Pdf(Vec<u8>),

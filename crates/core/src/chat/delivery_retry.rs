@@ -31,7 +31,6 @@ impl ReceiverKind {
 pub enum DeliveryResult {
     Answered {
         status: u16,
-        /// `Retry-After`.
         retry_after: Option<Duration>,
     },
     /// No response, in time or at all.

@@ -22,7 +22,6 @@ pub enum NotificationKind {
     ChatFailed,
     /// A scheduled run has made or changed the report of a week.
     WeekReport,
-    /// A test.
     Test,
 }
 

@@ -112,7 +112,6 @@ fn errors_name_the_field() {
     assert_eq!(Cron::parse("0 2 * *"), Err(CronError::Fields(4)));
 }
 
-/// Strategy for one field.
 fn field(low: u32, high: u32) -> impl Strategy<Value = String> {
     prop_oneof![
         Just("*".to_owned()),

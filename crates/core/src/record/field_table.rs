@@ -10,22 +10,25 @@ use crate::catalog::filter::FilterKind;
 mod columns;
 mod tables;
 
-pub use columns::{ObservationColumn, ScoreColumn, TraceColumn, TraceOrder};
-pub use tables::{OBSERVATION, SCORE, TRACE};
+pub use columns::{ObservationColumn, ScoreColumn, SessionColumn, TraceColumn, TraceOrder};
+pub use tables::{OBSERVATION, SCORE, SESSION, TRACE};
 
 /// A field of lists: a column, a filter or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordField {
     Name,
     Time,
+    FirstMessage,
     Kind,
     Level,
     Latency,
+    Duration,
     FirstToken,
     Tokens,
     InputTokens,
     OutputTokens,
     Cost,
+    Traces,
     Observations,
     Errors,
     Scores,
@@ -49,6 +52,7 @@ pub enum RecordField {
     Bookmarked,
     Public,
     Root,
+    LastActivity,
 }
 
 /// What a field is called and what its values are, the same for every record that has it.
@@ -123,14 +127,18 @@ pub enum NumberUnit {
 }
 
 /// The fields of lists, in the order of their columns.
-pub static FIELDS: [FieldFacts; 33] = [
+pub static FIELDS: [FieldFacts; 37] = [
     fact(RecordField::Name, "Name", FieldKind::Text).both("name"),
     fact(RecordField::Time, "Time", FieldKind::Start).column("time"),
+    fact(RecordField::FirstMessage, "First message", FieldKind::Payload).column("first_message"),
     fact(RecordField::Kind, "Type", FieldKind::Choice).both("type"),
     fact(RecordField::Level, "Level", FieldKind::Choice).both("level"),
     number(RecordField::Latency, "Latency", NumberUnit::Seconds)
         .filter("latency")
         .column("latency_seconds"),
+    number(RecordField::Duration, "Duration", NumberUnit::Seconds)
+        .filter("duration")
+        .column("duration_seconds"),
     number(RecordField::FirstToken, "Time to first token", NumberUnit::Seconds)
         .filter("first-token")
         .column("first_token_seconds"),
@@ -142,6 +150,7 @@ pub static FIELDS: [FieldFacts; 33] = [
         .filter("output-tokens")
         .column("output_tokens"),
     number(RecordField::Cost, "Cost", NumberUnit::Dollars).filter("cost").column("cost_usd"),
+    number(RecordField::Traces, "Traces", NumberUnit::Count).both("traces"),
     number(RecordField::Observations, "Observations", NumberUnit::Count)
         .filter("observations")
         .column("steps"),
@@ -169,6 +178,7 @@ pub static FIELDS: [FieldFacts; 33] = [
     fact(RecordField::Bookmarked, "Bookmarked", FieldKind::Boolean).filter("bookmarked"),
     fact(RecordField::Public, "Public", FieldKind::Boolean).filter("public"),
     fact(RecordField::Root, "Root", FieldKind::Boolean).filter("root"),
+    fact(RecordField::LastActivity, "Last activity", FieldKind::Time).column("last_activity"),
 ];
 
 const fn fact(field: RecordField, label: &'static str, kind: FieldKind) -> FieldFacts {
@@ -208,7 +218,7 @@ impl RecordField {
 pub struct RecordTable<C: 'static> {
     pub columns: &'static [RecordColumn<C>],
     /// The fields that a list shows by default, in order.
-    pub usual: &'static [RecordField],
+    pub default_columns: &'static [RecordField],
 }
 
 /// A field of a record: its column in the store and where users meet it.
@@ -216,7 +226,7 @@ pub struct RecordTable<C: 'static> {
 pub struct RecordColumn<C> {
     pub column: C,
     pub kind: FieldKind,
-    /// Names in filters of the API, the usual one first; empty if the API cannot filter by it.
+    /// Names in filters of the API, the preferred one first; empty if the API cannot filter by it.
     pub api: &'static [&'static str],
     /// The field of lists that it is, if it is one.
     pub field: Option<RecordField>,
@@ -235,21 +245,21 @@ impl<C> RecordColumn<C> {
     }
 
     /// A column of lists and a filter of their language.
-    const fn shown(mut self, field: RecordField) -> Self {
+    const fn column_and_filter(mut self, field: RecordField) -> Self {
         self.field = Some(field);
         (self.is_filter, self.is_listed) = (true, true);
         self
     }
 
     /// A filter of the language of lists, but no column.
-    const fn asked(mut self, field: RecordField) -> Self {
+    const fn filter_only(mut self, field: RecordField) -> Self {
         self.field = Some(field);
         self.is_filter = true;
         self
     }
 
     /// A column of lists, but no filter of their language.
-    const fn listed(mut self, field: RecordField) -> Self {
+    const fn column_only(mut self, field: RecordField) -> Self {
         self.field = Some(field);
         self.is_listed = true;
         self
@@ -325,7 +335,7 @@ mod tests {
             let same = table.columns.iter().filter(|other| other.field == column.field);
             assert_eq!(same.count(), 1, "{what:?}");
         }
-        for field in table.usual {
+        for field in table.default_columns {
             assert!(table.listed(*field).is_some(), "{field:?}");
         }
     }
@@ -334,6 +344,7 @@ mod tests {
     fn tables_are_consistent() {
         check(&TRACE);
         check(&OBSERVATION);
+        check(&SESSION);
         check(&SCORE);
     }
 }

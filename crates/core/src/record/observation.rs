@@ -107,7 +107,6 @@ pub struct ObservationPatch {
     pub trace: Option<TraceId>,
     pub kind: Field<ObservationKind>,
     pub name: Field<String>,
-    /// Parent observation.
     pub parent: Field<ObservationId>,
     /// Whether a client marked this observation as the root of its application, though it has a
     /// parent in another service. Never reset.
@@ -237,7 +236,6 @@ pub struct Observation {
     pub trace: TraceId,
     pub kind: ObservationKind,
     pub name: Option<String>,
-    /// Parent observation.
     pub parent: Option<ObservationId>,
     /// Whether it is the root of its application, whatever its parent.
     pub app_root: bool,

@@ -32,7 +32,6 @@ pub use redacted::{Redact, Redacted};
 pub use rules::ProjectRedactor;
 pub use secrets::{KnownSecrets, SECRET_REPLACEMENT};
 
-/// The default replacement.
 pub const DEFAULT_REPLACEMENT: &str = "[redacted]";
 
 /// The maximum length of a pattern, path or replacement, in characters.

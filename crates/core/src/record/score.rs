@@ -156,7 +156,6 @@ pub enum ScoreTarget {
     Trace(TraceId),
     Observation(TraceId, ObservationId),
     Session(SessionId),
-    /// A dataset run.
     DatasetRun(String),
 }
 

@@ -35,7 +35,6 @@ pub struct TracePatch {
     /// Its explicit input; otherwise the root observation's.
     pub input: Field<Payload>,
     pub output: Field<Payload>,
-    /// Root observation.
     pub root: Field<ObservationId>,
 }
 

@@ -126,7 +126,6 @@ fn even(pairs: &[RatingPair]) -> Vec<f64> {
     vec![1.0; pairs.len()]
 }
 
-/// Returns the weighted correlation of pairs.
 pub(super) fn correlation(pairs: &[RatingPair], weights: &[f64]) -> Result<f64, Undefined> {
     Undefined::check(pairs.len(), 2)?;
     // Compares raw values: squares of differences from a rounded mean need not be zero.

@@ -7,7 +7,7 @@ use ratchet_core::outbound::{OutboundPolicy, OutboundRefused};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{ClientBuilder, Url, redirect};
 
-use super::toward;
+use super::client_builder_for;
 
 /// Returns a client builder for a URL that was entered through the API or on a page.
 ///
@@ -16,11 +16,11 @@ use super::toward;
 ///
 /// # Errors
 /// Rejects a URL whose host is forbidden by itself.
-pub fn toward_entered(
+pub fn client_for_entered_url(
     url: &Url,
     policy: &OutboundPolicy,
 ) -> Result<ClientBuilder, OutboundRefused> {
-    let client = toward(url).redirect(redirect::Policy::none());
+    let client = client_builder_for(url).redirect(redirect::Policy::none());
     if policy.is_unrestricted() {
         return Ok(client);
     }

@@ -12,7 +12,7 @@ pub struct TlsError {
 }
 
 /// Returns the TLS error that a request failed with, if it did.
-pub fn distrust(error: &reqwest::Error) -> Option<TlsError> {
+pub fn tls_error_of(error: &reqwest::Error) -> Option<TlsError> {
     tls_error(error).map(TlsError::new)
 }
 

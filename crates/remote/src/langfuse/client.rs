@@ -134,7 +134,7 @@ impl LangfuseClient {
         pace: Box<dyn BackoffClock>,
     ) -> Result<Self, ClientError> {
         let base = address(&access.url)?;
-        let http = http::toward(&base)
+        let http = http::client_builder_for(&base)
             .timeout(limits.timeout)
             // A redirected POST would arrive as a GET.
             .redirect(redirect::Policy::none())
@@ -207,7 +207,8 @@ impl Inner {
         let answer = builder.send().await.map_err(Failure::of)?;
         let status = answer.status();
         let retry_after = answer.headers().get(RETRY_AFTER).and_then(|header| header.to_str().ok());
-        let retry_after = retry_after.and_then(|header| parse_retry_after(header, self.pace.now()));
+        let retry_after =
+            retry_after.and_then(|header| parse_retry_after(header, Some(self.pace.now())));
         let location = answer.headers().get(LOCATION).cloned();
         let text = self.text(answer).await?;
         if status.is_success() {
@@ -258,7 +259,7 @@ impl Inner {
 
 impl Failure {
     fn of(error: reqwest::Error) -> Self {
-        match http::distrust(&error) {
+        match http::tls_error_of(&error) {
             Some(cause) => Self::Distrusted(cause),
             None => Self::Transport(error),
         }

@@ -61,7 +61,6 @@ pub fn seal(
     Ok(sealed)
 }
 
-/// The keys of one message.
 struct MessageKeys {
     key: [u8; 16],
     nonce: [u8; 12],

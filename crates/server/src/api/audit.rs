@@ -1,7 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::Uri;
-use ratchet_store::catalog::{AuditEntry, AuditQuery, Noun};
+use ratchet_store::catalog::{AuditEntry, AuditObject, AuditQuery};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::Page;
 use serde::{Deserialize, Serialize};
@@ -109,9 +109,9 @@ impl AuditRequest {
     /// 400, naming the field.
     pub fn check(self, project: Option<ProjectId>) -> ApiResult<AuditQuery> {
         let noun = self.noun.map(|noun| {
-            let nouns = || Noun::ALL.map(Noun::as_str).join(", ");
+            let nouns = || AuditObject::ALL.map(AuditObject::as_str).join(", ");
             let unknown = || ApiError::Invalid(format!("noun: one of {}", nouns()));
-            Noun::parse(&noun).ok_or_else(unknown)
+            AuditObject::parse(&noun).ok_or_else(unknown)
         });
         let limit = page_size(self.limit)?;
         let query = AuditQuery { noun: noun.transpose()?, ..AuditQuery::newest(project, limit) };

@@ -42,7 +42,7 @@ const AT_ONCE: u64 = 1024 * 1024;
 pub(super) async fn create(State(app): State<App>, _: BackupOperator) -> ApiResult<Response> {
     let scratch = app.settings.scratch.clone().unwrap_or_else(std::env::temp_dir);
     let folder = scratch.join(format!("backup-{}", uuid::Uuid::new_v4()));
-    let staying = app.store.media.stay().await;
+    let staying = app.store.media.prevent_deletion().await;
     let made = app.store.outline_backup(folder.clone(), app.clock.now()).await;
     let archive = run_blocking(move || {
         let opened = made.map_err(ApiError::from).and_then(|outline| {

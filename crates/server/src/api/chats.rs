@@ -30,7 +30,7 @@ use uuid::Uuid;
 
 use super::query::asked;
 use crate::app::App;
-use crate::auth::{Caller, Chatter, Reader};
+use crate::auth::{Caller, ChatCaller, Reader};
 use crate::body::JsonBody;
 use crate::error::{ApiError, ApiResult};
 use crate::path_alias::DeprecatedPath;
@@ -144,7 +144,7 @@ async fn list(
 )]
 async fn create(
     State(app): State<App>,
-    Chatter { caller, chats, workspace_source }: Chatter,
+    ChatCaller { caller, chats, workspace_source }: ChatCaller,
     JsonBody(request): JsonBody<CreateChatRequest>,
 ) -> ChatResult<(StatusCode, Json<ChatView>)> {
     let (folder, title) = (request.folder()?, request.title()?);
@@ -182,7 +182,7 @@ async fn show(
 )]
 async fn rename(
     State(app): State<App>,
-    Chatter { caller, chats, .. }: Chatter,
+    ChatCaller { caller, chats, .. }: ChatCaller,
     Path(chat): Path<String>,
     JsonBody(request): JsonBody<TitleRequest>,
 ) -> ChatResult<Json<ChatView>> {
@@ -202,7 +202,7 @@ async fn rename(
 )]
 async fn close(
     State(app): State<App>,
-    Chatter { caller, chats, .. }: Chatter,
+    ChatCaller { caller, chats, .. }: ChatCaller,
     Path(chat): Path<String>,
 ) -> ChatResult<Json<ChatView>> {
     let id = chat_id(&chat)?;
@@ -222,7 +222,7 @@ async fn close(
     responses((status = 202, body = SentView))
 )]
 async fn send(
-    Chatter { caller, chats, .. }: Chatter,
+    ChatCaller { caller, chats, .. }: ChatCaller,
     Path(chat): Path<String>,
     JsonBody(request): JsonBody<MessageRequest>,
 ) -> ChatResult<(StatusCode, Json<SentView>)> {
@@ -246,7 +246,7 @@ async fn send(
 )]
 async fn interrupt(
     State(app): State<App>,
-    Chatter { caller, chats, .. }: Chatter,
+    ChatCaller { caller, chats, .. }: ChatCaller,
     Path(chat): Path<String>,
 ) -> ChatResult<Json<ChatView>> {
     let id = chat_id(&chat)?;
@@ -267,7 +267,7 @@ async fn interrupt(
 )]
 async fn answer(
     State(app): State<App>,
-    Chatter { caller, chats, .. }: Chatter,
+    ChatCaller { caller, chats, .. }: ChatCaller,
     Path(chat): Path<String>,
     JsonBody(request): JsonBody<AnswerRequest>,
 ) -> ChatResult<Json<ChatView>> {
@@ -291,7 +291,7 @@ async fn answer(
 )]
 async fn fork(
     State(app): State<App>,
-    Chatter { caller, chats, .. }: Chatter,
+    ChatCaller { caller, chats, .. }: ChatCaller,
     Path(chat): Path<String>,
     JsonBody(request): JsonBody<ForkRequest>,
 ) -> ChatResult<(StatusCode, Json<ChatView>)> {
@@ -317,7 +317,7 @@ fn message_id(field: &str, text: &str) -> ApiResult<Uuid> {
     responses((status = 200, body = RewindView))
 )]
 async fn rewind(
-    Chatter { caller, chats, .. }: Chatter,
+    ChatCaller { caller, chats, .. }: ChatCaller,
     Path(chat): Path<String>,
     JsonBody(request): JsonBody<RewindRequest>,
 ) -> ChatResult<Json<RewindView>> {
@@ -347,7 +347,7 @@ async fn rewind(
 )]
 async fn set_mode(
     State(app): State<App>,
-    Chatter { caller, chats, .. }: Chatter,
+    ChatCaller { caller, chats, .. }: ChatCaller,
     Path(chat): Path<String>,
     JsonBody(request): JsonBody<ModeRequest>,
 ) -> ChatResult<Json<ChatView>> {

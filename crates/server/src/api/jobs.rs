@@ -184,7 +184,7 @@ pub(super) async fn retry(
     Path(path): Path<(String, String, String)>,
 ) -> ApiResult<Json<JobView>> {
     let (project, key) = named(path)?;
-    let revived = caller.catalog(&app).revive_job(project, key, app.clock.now()).await?;
+    let revived = caller.catalog(&app).requeue_dead_job(project, key, app.clock.now()).await?;
     if revived.kind == JobKind::ScheduleRun {
         app.run_soon();
     }

@@ -174,7 +174,7 @@ pub(super) async fn upload(
     let files = app.store.media.clone();
     let upload = Upload { files: &files, len: media.content_length, body };
     let incoming = upload.receive(&app.settings.timeouts).await?;
-    run_blocking(move || files.keep(&incoming, media.hash)).await??;
+    run_blocking(move || files.save(&incoming, media.hash)).await??;
     app.store.catalog.media_stored(project, media.id, app.clock.now()).await?;
     Ok(StatusCode::OK)
 }

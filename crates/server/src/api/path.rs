@@ -8,7 +8,6 @@ use super::projects::project_id;
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
 
-/// The project id of a path.
 pub(super) struct PathProject(pub(super) ProjectId);
 
 /// The path parameter that [`PathProject`] reads, for the API description.

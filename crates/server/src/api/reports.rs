@@ -6,7 +6,7 @@ use ratchet_core::quality::report::WeekReport;
 use ratchet_core::quality::suggestion;
 use ratchet_core::quality::synthesis::{DimensionStats, WEEKS};
 use ratchet_remote::weekly_report::{
-    KeptEffect, KeptWeekView, TrackedListView, TrackedRequest, TrackedStepView, TrackedView,
+    SaveEffect, SavedReportView, TrackedListView, TrackedRequest, TrackedStepView, TrackedView,
     WeekListView, WeekReportView,
 };
 use ratchet_store::catalog::{NewReport, ReportEffect, StoredSuggestion};
@@ -67,14 +67,14 @@ pub(super) async fn show(
     tag = "Quality",
     params(("week" = String, Path, description = "The week's first day, such as `2026-11-08`.")),
     request_body = Object,
-    responses((status = 200, body = KeptWeekView))
+    responses((status = 200, body = SavedReportView))
 )]
 pub(super) async fn keep(
     State(app): State<App>,
     Member(caller): Member,
     Path(week): Path<String>,
     JsonBody(report): JsonBody<WeekReport>,
-) -> ApiResult<Json<KeptWeekView>> {
+) -> ApiResult<Json<SavedReportView>> {
     check(&week, &report)?;
     let document = serde_json::to_value(&report);
     let document = document.map_err(|why| ApiError::Invalid(format!("report: {why}")))?;
@@ -83,12 +83,12 @@ pub(super) async fn keep(
     let project = caller.project.clone();
     let saved = caller.catalog(&app).save_report(project, new, app.clock.now()).await?;
     let effect = match saved.effect {
-        ReportEffect::Made => KeptEffect::Made,
-        ReportEffect::Changed => KeptEffect::Changed,
-        ReportEffect::Same => KeptEffect::Same,
+        ReportEffect::Made => SaveEffect::Made,
+        ReportEffect::Changed => SaveEffect::Changed,
+        ReportEffect::Same => SaveEffect::Same,
     };
     let suggestions = saved.suggestions.into_iter().map(tracked).collect();
-    Ok(Json(KeptWeekView { effect, suggestions }))
+    Ok(Json(SavedReportView { effect, suggestions }))
 }
 
 /// Checks that the report matches its URL and its keys.

@@ -79,6 +79,6 @@ pub(super) async fn confirm_clock(
 ) -> ApiResult<Json<ConfirmedClockView>> {
     let now = app.clock.now();
     clock::confirm(&app.store, now).await?;
-    app.sweep_soon();
+    app.request_sweep();
     Ok(Json(ConfirmedClockView { now: now.to_string() }))
 }

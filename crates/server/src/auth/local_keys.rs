@@ -10,7 +10,7 @@ pub struct LocalKeys(Arc<Mutex<HashSet<String>>>);
 impl LocalKeys {
     /// Registers a key by id, until the returned guard is dropped.
     #[must_use]
-    pub fn note(&self, key: &str) -> LocalKey {
+    pub fn register(&self, key: &str) -> LocalKey {
         self.set(|keys| keys.insert(key.to_owned()));
         LocalKey { keys: self.clone(), key: key.to_owned() }
     }
@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn a_key_is_local_until_its_holder_leaves() {
         let keys = LocalKeys::default();
-        let held = keys.note("a");
+        let held = keys.register("a");
         assert!(keys.clone().has("a") && !keys.has("b"));
         drop(held);
         assert!(!keys.has("a"));

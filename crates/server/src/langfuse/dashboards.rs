@@ -31,7 +31,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(list, create))
         .routes(routes!(show, change, delete))
         .routes(routes!(place))
-        .routes(routes!(shift, displace))
+        .routes(routes!(shift, move_widget))
         .layer(from_fn(with_code))
 }
 
@@ -213,7 +213,7 @@ pub(super) async fn shift(
     ),
     responses((status = 200, body = Deleted))
 )]
-pub(super) async fn displace(
+pub(super) async fn move_widget(
     State(app): State<App>,
     Member(caller): Member,
     PathOf((id, placement)): PathOf<(String, String)>,

@@ -21,7 +21,7 @@ use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::json_fields::{LongSent, kept};
+use super::json_fields::{LongJsonFields, kept};
 use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
 use super::{datasets, response};
@@ -111,7 +111,7 @@ pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
     origin: Origin,
-    sent: LongSent<CreateDatasetItem>,
+    sent: LongJsonFields<CreateDatasetItem>,
 ) -> ApiResult<Response> {
     let new = sent.read(&app, read_new).await?;
     let project = caller.project.clone();

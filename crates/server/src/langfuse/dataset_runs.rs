@@ -13,7 +13,7 @@ use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::trace::Deleted;
 use ratchet_stages::record;
-use ratchet_store::catalog::{Dataset, DatasetItem, Noun};
+use ratchet_store::catalog::{AuditObject, Dataset, DatasetItem};
 use ratchet_store::experiment::{
     Experiment, ExperimentItemQuery, ExperimentQuery, RunQuery, StoredExperimentItem,
 };
@@ -124,7 +124,7 @@ pub(super) async fn remove(
     let run = find(&app, &caller.project, &dataset.id, run).await?;
     let (project, now) = (caller.project.clone(), app.clock.now());
     let named = vec![run.id.clone()];
-    caller.catalog(&app).note_deletion(project, Noun::DatasetRun, named, now).await?;
+    caller.catalog(&app).note_deletion(project, AuditObject::DatasetRun, named, now).await?;
     app.store.telemetry.delete_experiment(caller.project, run.id).await?;
     Ok(Json(Deleted { message: "Dataset run successfully deleted".to_owned() }))
 }
@@ -212,7 +212,6 @@ async fn find(
     app.store.telemetry.runs(query).await?.rows.pop().ok_or(missing)
 }
 
-/// All items of one experiment.
 fn items_of(project: &ProjectId, experiment: &str, paging: Paging) -> ExperimentItemQuery {
     let of = ExperimentQuery {
         project: project.clone(),

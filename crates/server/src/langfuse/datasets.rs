@@ -13,7 +13,7 @@ use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::json_fields::{LongSent, kept};
+use super::json_fields::{LongJsonFields, kept};
 use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
 use crate::app::App;
@@ -72,7 +72,7 @@ pub(super) async fn show(
 pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
-    sent: LongSent<CreateDataset>,
+    sent: LongJsonFields<CreateDataset>,
 ) -> ApiResult<Json<DatasetView>> {
     Ok(Json(save(&app, &caller, sent).await?))
 }
@@ -84,7 +84,7 @@ pub(super) async fn create(
 pub(super) async fn save(
     app: &App,
     caller: &Caller,
-    sent: LongSent<CreateDataset>,
+    sent: LongJsonFields<CreateDataset>,
 ) -> ApiResult<DatasetView> {
     let (new, project) = (sent.read(app, read_new).await?, caller.project.clone());
     let dataset = caller.catalog(app).save_dataset(project, new, app.clock.now()).await?;

@@ -14,7 +14,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::datasets;
-use super::json_fields::LongSent;
+use super::json_fields::LongJsonFields;
 use super::params::{PageParams, Params, meta};
 use crate::app::App;
 use crate::auth::{Member, Reader};
@@ -64,7 +64,7 @@ async fn list(
 async fn create(
     State(app): State<App>,
     Member(caller): Member,
-    sent: LongSent<CreateDataset>,
+    sent: LongJsonFields<CreateDataset>,
 ) -> ApiResult<Json<DatasetWithNames>> {
     let dataset = datasets::save(&app, &caller, sent).await?;
     Ok(Json(with_names(&app, &caller.project, dataset).await?))

@@ -231,7 +231,7 @@ fn keep<K: StoredDocument>(documents: &Documents<'_>, mut kept: K, now: Timestam
     let id = id.to_owned();
     *updated_at = now;
     let body = definitions::body(&kept)?;
-    documents.keep(K::KIND, &Document { id, body, created_at, updated_at: now })?;
+    documents.upsert(K::KIND, &Document { id, body, created_at, updated_at: now })?;
     Ok(kept)
 }
 

@@ -2,7 +2,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use ratchet_core::issue::Issue;
-use ratchet_remote::langfuse::wire::feedback::{FeedbackKept, SubmitFeedback};
+use ratchet_remote::langfuse::wire::feedback::{FeedbackSaved, SubmitFeedback};
 use ratchet_remote::langfuse::wire::wire_name::WireEnum;
 use ratchet_store::catalog::ProductFeedback;
 use utoipa_axum::router::OpenApiRouter;
@@ -29,13 +29,13 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     path = "/api/public/feedback",
     tag = "Feedback",
     request_body = SubmitFeedback,
-    responses((status = 201, body = FeedbackKept))
+    responses((status = 201, body = FeedbackSaved))
 )]
 pub(super) async fn submit(
     State(app): State<App>,
     Member(caller): Member,
     JsonFields(sent): JsonFields<SubmitFeedback>,
-) -> ApiResult<(StatusCode, Json<FeedbackKept>)> {
+) -> ApiResult<(StatusCode, Json<FeedbackSaved>)> {
     let issues = issues(&sent);
     if !issues.is_empty() {
         return Err(ApiError::InvalidFields(issues));
@@ -48,7 +48,7 @@ pub(super) async fn submit(
         reference_url: sent.reference_url,
     };
     let id = app.store.catalog.save_feedback(caller.project, said, app.clock.now()).await?;
-    Ok((StatusCode::CREATED, Json(FeedbackKept { id })))
+    Ok((StatusCode::CREATED, Json(FeedbackSaved { id })))
 }
 
 fn issues(sent: &SubmitFeedback) -> Vec<Issue> {

@@ -13,7 +13,7 @@ use crate::error::{ApiError, ApiResult};
 pub(super) struct JsonFields<T>(pub(super) T);
 
 /// Like [`JsonFields`], for long bodies: processed on the CPU pool.
-pub(super) struct LongSent<T> {
+pub(super) struct LongJsonFields<T> {
     sent: T,
     /// Size of the whole body.
     bytes: usize,
@@ -23,11 +23,11 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<App> for JsonFields<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &App) -> ApiResult<Self> {
-        LongSent::from_request(request, app).await.map(|long| Self(long.sent))
+        LongJsonFields::from_request(request, app).await.map(|long| Self(long.sent))
     }
 }
 
-impl<T: DeserializeOwned + Send + 'static> FromRequest<App> for LongSent<T> {
+impl<T: DeserializeOwned + Send + 'static> FromRequest<App> for LongJsonFields<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &App) -> ApiResult<Self> {
@@ -40,9 +40,9 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<App> for LongSent<T> {
     }
 }
 
-impl<T: Send + 'static> LongSent<T> {
-    pub(super) fn map<U>(self, see: impl FnOnce(T) -> U) -> LongSent<U> {
-        LongSent { sent: see(self.sent), bytes: self.bytes }
+impl<T: Send + 'static> LongJsonFields<T> {
+    pub(super) fn map<U>(self, see: impl FnOnce(T) -> U) -> LongJsonFields<U> {
+        LongJsonFields { sent: see(self.sent), bytes: self.bytes }
     }
 
     /// Converts it.

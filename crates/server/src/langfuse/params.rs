@@ -104,7 +104,6 @@ impl Params {
         self.parsed(name, |text| Timestamp::parse(text).map_err(|why| why.to_string()))
     }
 
-    /// A time range.
     pub(super) fn range(&mut self, from: &str, to: &str) -> TimeRange {
         TimeRange { from: self.time(from), to: self.time(to) }
     }

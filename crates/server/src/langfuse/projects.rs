@@ -12,7 +12,7 @@ use ratchet_remote::langfuse::wire::administration::{
 };
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_remote::langfuse::wire::project::{Organization, ProjectView, Projects};
-use ratchet_stages::record::sweep;
+use ratchet_stages::record::retention_sweep;
 use ratchet_store::catalog::{Project, ProjectChange};
 use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
@@ -120,8 +120,8 @@ pub(super) async fn delete(
         return Err(ApiError::Conflict(message.to_owned()));
     }
     let catalog = caller.catalog(&app);
-    sweep::delete_project(&app.store, &catalog, id.clone(), app.clock.now()).await?;
-    app.sweep_soon();
+    retention_sweep::delete_project(&app.store, &catalog, id.clone(), app.clock.now()).await?;
+    app.request_sweep();
     let message = format!("project {id} is deleted; its telemetry is being removed");
     Ok((StatusCode::ACCEPTED, Json(ProjectDeleted { success: true, message })))
 }

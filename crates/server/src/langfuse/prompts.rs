@@ -20,7 +20,7 @@ use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::json_fields::{JsonFields, LongSent};
+use super::json_fields::{JsonFields, LongJsonFields};
 use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
 use super::response;
@@ -129,7 +129,7 @@ pub(super) async fn find(
 pub(super) async fn create(
     State(app): State<App>,
     Member(caller): Member,
-    sent: LongSent<CreatePrompt>,
+    sent: LongJsonFields<CreatePrompt>,
 ) -> ApiResult<Response> {
     make(&app, caller, sent).await
 }
@@ -138,7 +138,7 @@ pub(super) async fn create(
 pub(super) async fn make(
     app: &App,
     caller: Caller,
-    sent: LongSent<CreatePrompt>,
+    sent: LongJsonFields<CreatePrompt>,
 ) -> ApiResult<Response> {
     let new = sent.read(app, read_new).await?;
     let project = caller.project.clone();
@@ -171,8 +171,10 @@ pub(super) async fn label(
     }
     refuse(issues)?;
     let project = caller.project.clone();
-    let labelled =
-        caller.catalog(&app).label_prompt(project, which, sent.new_labels, app.clock.now()).await?;
+    let labelled = caller
+        .catalog(&app)
+        .move_prompt_labels(project, which, sent.new_labels, app.clock.now())
+        .await?;
     shown(&app, labelled, None, caller.project).await
 }
 

@@ -9,7 +9,7 @@ use ratchet_remote::langfuse::wire::prompt::{CreatePromptV1, PromptView};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::json_fields::LongSent;
+use super::json_fields::LongJsonFields;
 use super::params::Params;
 use super::prompts;
 use crate::app::App;
@@ -58,7 +58,7 @@ async fn show(
 async fn create(
     State(app): State<App>,
     Member(caller): Member,
-    sent: LongSent<CreatePromptV1>,
+    sent: LongJsonFields<CreatePromptV1>,
 ) -> ApiResult<(StatusCode, Response)> {
     let sent = sent.map(|sent| sent.with_label(PRODUCTION));
     Ok((StatusCode::CREATED, prompts::make(&app, caller, sent).await?))

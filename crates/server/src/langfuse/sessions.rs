@@ -1,11 +1,13 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
+use ratchet_core::record::field_table;
 use ratchet_core::record::session::Session;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::session::{SessionView, SessionWithTraces};
 use ratchet_remote::langfuse::wire::time::Time;
-use ratchet_store::query::{Paging, SessionQuery};
+use ratchet_stages::dashboards::filter::Filter;
+use ratchet_store::query::{Condition, Paging, SessionColumn, SessionQuery, Test};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -35,6 +37,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         ("fromTimestamp" = Option<Time>, Query, description = "Started at this time or later."),
         ("toTimestamp" = Option<Time>, Query, description = "Started before this time."),
         ("environment" = Option<Vec<String>>, Query, description = "Any of these environments."),
+        ("filter" = Option<String>, Query, description = "Conditions, as a JSON array."),
     ),
     responses((status = 200, body = Paged<SessionView>))
 )]
@@ -44,10 +47,18 @@ pub(super) async fn list(
     mut params: Params,
 ) -> ApiResult<Json<Paged<SessionView>>> {
     let page = params.page();
+    let environments = params.list("environment");
+    let mut simple =
+        Filter { range: params.range("fromTimestamp", "toTimestamp"), conditions: Vec::new() };
+    if !environments.is_empty() {
+        let test = Test::AnyOf(environments);
+        simple.conditions.push(Condition { column: SessionColumn::Environment, test });
+    }
+    let filter = params.filter_over(&field_table::SESSION, simple);
     let query = SessionQuery {
         project: caller.project.clone(),
-        range: params.range("fromTimestamp", "toTimestamp"),
-        environments: params.list("environment"),
+        range: filter.range,
+        conditions: filter.conditions,
         paging: Paging::Numbered(page),
     };
     params.finish()?;

@@ -195,7 +195,8 @@ pub(super) async fn tag(
     issues.extend(too_many("tags", sent.tags.len(), MAX_WORDS));
     refuse(issues)?;
     let project = caller.project.clone();
-    let skill = caller.catalog(&app).tag_skill(project, name, sent.tags, app.clock.now()).await?;
+    let skill =
+        caller.catalog(&app).set_skill_tags(project, name, sent.tags, app.clock.now()).await?;
     Ok(Json(view(skill, &caller.project)))
 }
 
@@ -223,7 +224,7 @@ pub(super) async fn label(
     refuse(issues)?;
     let project = caller.project.clone();
     let now = app.clock.now();
-    let skill = caller.catalog(&app).label_skill(project, which, sent.labels, now).await?;
+    let skill = caller.catalog(&app).move_skill_labels(project, which, sent.labels, now).await?;
     Ok(Json(view(skill, &caller.project)))
 }
 

@@ -1,4 +1,4 @@
-//! Streamable HTTP without sessions: each POST is one message and gets one JSON response, so that
+//! Stateless streamable HTTP: each POST is one message and gets one JSON response, so that
 //! no client occupies memory between two requests.
 
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 
 /// `POST /api/public/mcp`: one message of the Model Context Protocol.
 ///
-/// Streamable HTTP without sessions. The tools are those that the key's role allows; each is an
+/// Stateless streamable HTTP. The tools are those that the key's role allows; each is an
 /// operation of this API or combines several.
 #[utoipa::path(
     post,

@@ -56,7 +56,6 @@ impl ToolGrants {
     }
 }
 
-/// A tool.
 #[derive(Debug)]
 pub(super) struct ToolDefinition {
     pub(super) name: &'static str,
@@ -74,7 +73,6 @@ pub(super) enum Runs {
     Operation(Operation),
 }
 
-/// A parameter of a tool.
 #[derive(Debug)]
 pub(super) struct ToolParameter {
     pub(super) name: &'static str,

@@ -29,7 +29,6 @@ pub(super) fn all() -> &'static [ToolDefinition] {
     &TOOLS
 }
 
-/// The tool of a name.
 pub(super) fn find(name: &str) -> Option<&'static ToolDefinition> {
     all().iter().find(|tool| tool.name == name)
 }

@@ -70,7 +70,7 @@ async fn record(app: &App, signal: Signal, request: Request) -> ApiResult<Reject
     check_content_type(&headers)?;
     let framed = Received::from_request(request, app).await?;
     let (wire, encoding) = unframe(framed.wire.clone(), &headers)?;
-    let received = framed.reframed(wire, encoding);
+    let received = framed.with_bytes(wire, encoding);
     let sender = http::sender(&headers);
     deliver(app, Delivery { caller, sender, signal, format: Format::Protobuf, received }).await
 }

@@ -22,7 +22,6 @@ use crate::openapi::also_at;
 /// The newest ingestion version of Langfuse's SDKs.
 const INGESTION_VERSION: u64 = 4;
 
-/// The routes of this API.
 pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default()
         .routes(also_at(routes!(traces), "/v1/traces"))

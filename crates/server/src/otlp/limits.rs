@@ -49,18 +49,18 @@ impl<'a> Bounds<'a> {
     /// A client's text, its middle elided if it is too long.
     pub(crate) fn text(&self, text: &str) -> String {
         let text = elide(text, self.limits.text_bytes).into_owned();
-        self.owe(text.len());
+        self.count_decoded(text.len());
         text
     }
 
     /// Counts decoded bytes; they are taken from the budget with the next ones.
-    pub(crate) fn owe(&self, bytes: usize) {
+    pub(crate) fn count_decoded(&self, bytes: usize) {
         self.owed.set(self.owed.get().saturating_add(bytes));
     }
 
     /// Takes bytes from the budget before they are decoded.
     pub(crate) fn hold(&mut self, bytes: usize) -> Result<(), OverBudget> {
-        self.owe(bytes);
+        self.count_decoded(bytes);
         if self.owed.get() < STEP {
             return Ok(());
         }

@@ -241,7 +241,7 @@ pub(super) fn any_value(
             6 => map(field.message()?, bounds, depth + 1)?,
             7 => {
                 let bytes = field.bytes()?;
-                bounds.owe(bytes.len());
+                bounds.count_decoded(bytes.len());
                 AttributeValue::Bytes(bytes.to_vec())
             }
             _ => continue,

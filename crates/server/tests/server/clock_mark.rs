@@ -8,7 +8,7 @@ use ratchet_server::clock::{Clock, ManualClock};
 use ratchet_server::run::{Listeners, run};
 use ratchet_server::shutdown;
 use ratchet_stages::app_state::AppState;
-use ratchet_stages::record::sweep::sweep;
+use ratchet_stages::record::retention_sweep::sweep;
 use ratchet_store::catalog::{Catalog, NewProject};
 use ratchet_testkit::build::{batch, trace};
 use ratchet_testkit::folder::DataFolder;

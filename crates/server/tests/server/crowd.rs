@@ -7,7 +7,7 @@ use ratchet_server::app::{Limits, Settings};
 use ratchet_stages::chat::ChatLimits;
 use ratchet_store::catalog::Role;
 use ratchet_testkit::process::allow_open_files;
-use ratchet_testkit::seeded_random::Chance;
+use ratchet_testkit::seeded_random::SeededRandom;
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
@@ -35,10 +35,10 @@ async fn a_thousand_clients_of_two_hundred_chats_end_with_the_same_events() {
         client: ratchet_remote::http::on_this_machine().build().unwrap(),
         all_are_up: Barrier::new(SESSIONS),
     });
-    let mut chance = Chance::from_environment("crowd");
+    let mut chance = SeededRandom::from_environment("crowd");
     let mut talks = JoinSet::new();
     for _ in 0..SESSIONS {
-        let (crowd, chance) = (Arc::clone(&crowd), Chance::new(chance.number()));
+        let (crowd, chance) = (Arc::clone(&crowd), SeededRandom::new(chance.number()));
         talks.spawn(async move { crowd.chat(chance).await });
     }
     let told = tokio::time::timeout(TIMEOUT, talks.join_all()).await.expect("nobody is stuck");
@@ -57,11 +57,11 @@ struct Crowd {
 impl Crowd {
     /// Runs a chat with its clients, who must end with what is stored; returns the number of
     /// events.
-    async fn chat(self: Arc<Self>, mut chance: Chance) -> usize {
+    async fn chat(self: Arc<Self>, mut chance: SeededRandom) -> usize {
         let chat = self.stage.begun().await;
         let mut clients = JoinSet::new();
         for _ in 0..CLIENTS {
-            let (crowd, chance) = (Arc::clone(&self), Chance::new(chance.number()));
+            let (crowd, chance) = (Arc::clone(&self), SeededRandom::new(chance.number()));
             let chat = chat.clone();
             clients.spawn(async move { crowd.watch(&chat, chance).await });
         }
@@ -107,7 +107,7 @@ impl Crowd {
     }
 
     /// Follows over a connection that breaks now and then, until the chat is closed.
-    async fn watch(&self, chat: &str, mut chance: Chance) -> Vec<String> {
+    async fn watch(&self, chat: &str, mut chance: SeededRandom) -> Vec<String> {
         let mut seen = Vec::new();
         loop {
             let mut frames = self.follow(chat, "", seen.len()).await;

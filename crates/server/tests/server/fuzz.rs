@@ -265,7 +265,7 @@ fn transcripts() {
         let text = String::from_utf8_lossy(file);
         let (mut transcript, mut turns) = (Transcript::new(), Turns::default());
         let taken = text.lines().map(|line| match transcript.take(line, &mut turns) {
-            LineResult::Said(patches) => format!("{} patches", patches.merged().len()),
+            LineResult::Patches(patches) => format!("{} patches", patches.merged().len()),
             LineResult::Nothing => "nothing".to_owned(),
             LineResult::Unknown(word) => word,
             LineResult::Malformed(why) => why,

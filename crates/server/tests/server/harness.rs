@@ -14,7 +14,7 @@ use ratchet_server::app::{App, Settings};
 use ratchet_server::clock::{Clock, ManualClock};
 use ratchet_server::run::{Listeners, RunError, run};
 use ratchet_server::shutdown;
-use ratchet_server::shutdown::{Stop, Stopper};
+use ratchet_server::shutdown::{Stop, StopSender};
 use ratchet_stages::app_state::AppState;
 use ratchet_store::catalog::{KeyPair, NewKey, NewProject, Permission, Permissions, Role};
 use ratchet_store::project::ProjectId;
@@ -34,7 +34,7 @@ pub(crate) struct TestServer {
     pub(crate) clock: ManualClock,
     pub(crate) web: SocketAddr,
     pub(crate) grpc: SocketAddr,
-    stopper: Stopper,
+    stopper: StopSender,
     running: JoinSet<Result<(), RunError>>,
     data: DataFolder,
 }

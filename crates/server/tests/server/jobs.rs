@@ -6,8 +6,8 @@ use ratchet_core::chat::notification::NotificationKind;
 use ratchet_core::job::JobKind;
 use ratchet_core::secret::Secret;
 use ratchet_store::catalog::{
-    AuditQuery, DeliveryState, LeaseStatus, NewNotice, NewReceiver, ReceiverChange, ReceiverKeys,
-    Role, Verb,
+    AuditAction, AuditQuery, DeliveryState, LeaseStatus, NewNotice, NewReceiver, ReceiverChange,
+    ReceiverKeys, Role,
 };
 use serde_json::{Value, json};
 
@@ -89,8 +89,8 @@ async fn a_dead_letter_is_retried_or_discarded_once_and_by_name() {
     assert_eq!(ids(&listed(&server, "").await), ["a/1"]);
     let audit = server.app.store.catalog.audit(AuditQuery::newest(Some(project()), 2)).await;
     let [gone, revived] = &audit.unwrap().rows[..] else { panic!("two entries") };
-    assert_eq!((gone.verb, gone.object.as_str()), (Verb::Deleted, "a/2"));
-    assert_eq!((revived.verb, revived.became.as_deref()), (Verb::Changed, Some("queued")));
+    assert_eq!((gone.verb, gone.object.as_str()), (AuditAction::Deleted, "a/2"));
+    assert_eq!((revived.verb, revived.became.as_deref()), (AuditAction::Changed, Some("queued")));
     assert_eq!(revived.was.as_deref(), Some("score-session dead: the model is gone"));
     server.stop().await;
 }

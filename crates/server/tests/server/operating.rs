@@ -6,7 +6,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_server::app::{Access, Settings};
 use ratchet_server::own_traces::OwnTraces;
 use ratchet_stages::record::clock;
-use ratchet_stages::record::sweep::sweep;
+use ratchet_stages::record::retention_sweep::sweep;
 use ratchet_store::catalog::Role;
 use ratchet_store::query::{Detail, PageNumber, Paging, TimeRange, TraceOrder, TraceQuery};
 use ratchet_testkit::build::{at, batch, score};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ratchet_core::network::Networks;
 use ratchet_server::app::Settings;
-use ratchet_stages::record::sweep::sweep;
+use ratchet_stages::record::retention_sweep::sweep;
 use ratchet_store::catalog::Role;
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
 use ratchet_core::id::SessionId;
-use ratchet_store::catalog::{Actor, Catalog, Verb};
+use ratchet_store::catalog::{Actor, AuditAction, Catalog};
 use ratchet_store::project::ProjectId;
 
 use super::error::ChatError;
@@ -20,11 +20,11 @@ impl ChatService {
     }
 
     /// Writes an audit log entry about a chat. Messages have none: their events name the author.
-    pub(super) async fn note(
+    pub(super) async fn audit(
         &self,
         project: ProjectId,
         chat_id: SessionId,
-        effect: (Verb, Option<String>),
+        effect: (AuditAction, Option<String>),
     ) -> Result<(), ChatError> {
         let now = (self.shared.clock)();
         Ok(self.catalog().audit_chat(project, chat_id, effect, now).await?)

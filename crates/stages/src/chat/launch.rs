@@ -83,7 +83,7 @@ impl Launcher {
         let named = PathBuf::from(&chat.workspace);
         let wrong = |why: String| ChatError::Setting(why);
         let again = |policy: &WorkspacePolicy| {
-            policy.boundary.again(&named, policy.boundary.workspace_source(own_root))
+            policy.boundary.reopen(&named, policy.boundary.workspace_source(own_root))
         };
         let held = self.policy.as_ref().map(again).transpose();
         let held = held.map_err(|why| wrong(why.to_string()))?;
@@ -120,7 +120,7 @@ impl Launcher {
             kept_lines: TranscriptMirror::On,
             ..ClaudeOptions::default()
         };
-        let workspace = held.as_ref().map_or(named, WorkFolder::entrance);
+        let workspace = held.as_ref().map_or(named, WorkFolder::start_path);
         let folders = ClaudeFolders { workspace, config, temp: self.scratch(&chat.id) };
         let supervision = self.folders.supervision.clone();
         let command = ClaudeCommand::new(&self.folders.program, folders, supervision);

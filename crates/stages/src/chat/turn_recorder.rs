@@ -19,7 +19,9 @@ use ratchet_core::chat::unpersisted::UnpersistedOutput;
 use ratchet_core::id::{ObservationId, SessionId, TraceId};
 use ratchet_core::payload::{Json, Payload};
 use ratchet_core::record::claude_code::Patches;
-use ratchet_core::record::claude_code::transcript::{AgentAbout, LineResult, Transcript, Turns};
+use ratchet_core::record::claude_code::transcript::{
+    LineResult, SubAgentMetadata, Transcript, Turns,
+};
 use ratchet_core::record::field::{Field, Stamp, StampedValue, WriteKind};
 use ratchet_core::record::merge::{Earliest, Latest, Metadata};
 use ratchet_core::record::observation::{Level, ObservationKind, ObservationPatch};
@@ -88,7 +90,7 @@ impl TurnRecorder {
         std::mem::take(&mut self.patches).merged()
     }
 
-    pub(super) fn began(&mut self, turn: &TraceId, at: Timestamp, beginning: Beginning<'_>) {
+    pub(super) fn turn_started(&mut self, turn: &TraceId, at: Timestamp, beginning: Beginning<'_>) {
         self.last = Some(turn.clone());
         self.unkept = UnpersistedOutput::default();
         self.unkept.begin_at(at);
@@ -123,7 +125,7 @@ impl TurnRecorder {
     }
 
     /// Takes output of the agent, which the transcript will contain soon.
-    pub(super) fn heard(&mut self, line: &str) {
+    pub(super) fn agent_output(&mut self, line: &str) {
         self.unkept.take(line);
         self.retried();
         if line.contains(SHORTENED) {
@@ -132,12 +134,12 @@ impl TurnRecorder {
     }
 
     /// Takes new lines of the transcript.
-    pub(super) fn kept(&mut self, file: &str, lines: &[String]) {
+    pub(super) fn transcript_lines(&mut self, file: &str, lines: &[String]) {
         for line in lines {
             self.unkept.kept(line);
             if file.contains(SUBAGENTS) && !self.transcripts.contains_key(file) {
                 // The first line names the call that started the sub-agent, if any.
-                let transcript = Transcript::of_agent(AgentAbout::parse(line));
+                let transcript = Transcript::of_agent(SubAgentMetadata::parse(line));
                 self.transcripts.insert(file.to_owned(), transcript);
             }
             let transcript = self.transcripts.entry(file.to_owned()).or_default();
@@ -145,9 +147,9 @@ impl TurnRecorder {
                 && let Some(turn) = self.entered.take()
             {
                 // A compaction is reported before the command that requested it.
-                transcript.go_on_in(turn);
+                transcript.continue_turn(turn);
             }
-            if let LineResult::Said(patches) = transcript.take(line, &mut self.turns) {
+            if let LineResult::Patches(patches) = transcript.take(line, &mut self.turns) {
                 self.spent.note(&patches);
                 self.patches.extend(patches);
             }
@@ -160,9 +162,9 @@ impl TurnRecorder {
         let own = self.transcripts.iter_mut().find(|(file, _)| !file.contains(SUBAGENTS));
         let mut new = Transcript::new();
         let transcript = own.map_or(&mut new, |(_, transcript)| transcript);
-        transcript.go_on_in(turn.clone());
+        transcript.continue_turn(turn.clone());
         for line in lines {
-            if let LineResult::Said(patches) = transcript.take(&line, &mut self.turns) {
+            if let LineResult::Patches(patches) = transcript.take(&line, &mut self.turns) {
                 self.spent.note(&patches);
                 self.patches.extend(patches);
             }
@@ -170,7 +172,7 @@ impl TurnRecorder {
     }
 
     /// A person is prompted.
-    pub(super) fn asked(
+    pub(super) fn prompt_opened(
         &mut self,
         asked: &PermissionPrompt,
         turn: Option<&TraceId>,
@@ -198,7 +200,7 @@ impl TurnRecorder {
     }
 
     /// Restores an open prompt after a restart.
-    pub(super) fn asked_before(&mut self, ask: &str, turn: &TraceId, at: Timestamp) {
+    pub(super) fn prompt_restored(&mut self, ask: &str, turn: &TraceId, at: Timestamp) {
         self.asked.insert(ask.to_owned(), (turn.clone(), at));
     }
 
@@ -242,7 +244,7 @@ impl TurnRecorder {
     }
 
     /// A turn was interrupted, but not by the agent.
-    pub(super) fn broke_off(&mut self, turn: &TraceId, why: &str, at: Timestamp) {
+    pub(super) fn turn_interrupted(&mut self, turn: &TraceId, why: &str, at: Timestamp) {
         self.fill(turn, at);
         self.over(turn, Some(Level::Error), Some(why.to_owned()), at);
     }

@@ -43,7 +43,7 @@ impl Boundary {
     ///
     /// # Errors
     /// Fails if the path leads elsewhere now or does not exist, or if it is no longer allowed.
-    pub fn again(
+    pub fn reopen(
         &self,
         canonical: &Path,
         by: WorkspaceSource,
@@ -155,7 +155,7 @@ impl WorkFolder {
 
     /// Where a process is to be started so that it is in this folder, whatever its path means by
     /// then. Good as long as this value lives, and only for processes that this one starts.
-    pub fn entrance(&self) -> PathBuf {
+    pub fn start_path(&self) -> PathBuf {
         #[cfg(target_os = "linux")]
         {
             use std::os::fd::{AsFd as _, AsRawFd as _};

@@ -165,7 +165,7 @@ impl WorkspacePolicy {
             return Ok(Vec::new());
         }
         // Its path may lead elsewhere by now.
-        let work = self.boundary.again(workspace, by)?;
+        let work = self.boundary.reopen(workspace, by)?;
         let attachments = attachments(&work, attached)?;
         let mut blocks: Vec<Value> = attachments.iter().filter_map(Attachment::block).collect();
         let is_text = |one: &&Attachment| match one.content() {

@@ -83,7 +83,7 @@ pub fn save_dashboard(
         created_at: dashboard.created_at,
         updated_at: now,
     };
-    documents.keep(DocumentKind::Dashboard, &document)?;
+    documents.upsert(DocumentKind::Dashboard, &document)?;
     Ok(dashboard)
 }
 
@@ -104,7 +104,7 @@ pub fn save_widget(
         created_at: widget.created_at,
         updated_at: now,
     };
-    documents.keep(DocumentKind::Widget, &document)?;
+    documents.upsert(DocumentKind::Widget, &document)?;
     Ok(widget)
 }
 

@@ -94,7 +94,7 @@ impl Shape {
     }
 
     /// Whether the rows with the greatest figure come first.
-    pub fn begins_with_the_greatest(&self) -> bool {
+    pub fn is_sorted_descending(&self) -> bool {
         let is_figure = |order: &&Order| matches!(order.by, ResultColumn::Metric(_));
         self.order.iter().find(|order| order.is_descending).as_ref().is_some_and(is_figure)
     }

@@ -82,7 +82,6 @@ impl<C> ViewTable<C> {
         Names { view, dimensions, measures, wide: wide.collect() }
     }
 
-    /// The dimension of a name.
     pub fn dimension(&'static self, name: &str) -> Option<&'static KnownDimension<C>> {
         self.dimensions().find(|known| known.name == name)
     }
@@ -123,7 +122,6 @@ pub enum Unit {
     Pieces,
     /// Milliseconds; the store counts seconds.
     Milliseconds,
-    /// Dollars.
     Dollars,
     /// As the store has it.
     Plain,

@@ -67,7 +67,7 @@ fn an_id_stands_once() {
     let text = b"id,input\nx,1\nx,2\n";
     let columns = vec![("id".to_owned(), Target::Id), ("input".to_owned(), Target::Input)];
     let bad = cases(text, Format::Csv, &Mapping::new(columns).unwrap()).unwrap_err();
-    assert_eq!(bad.lines, [BadLine { line: 3, why: "its id stands on line 2 too".to_owned() }]);
+    assert_eq!(bad.lines, [BadLine { line: 3, why: "its id is already on line 2".to_owned() }]);
 }
 
 #[test]

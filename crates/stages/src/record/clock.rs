@@ -96,7 +96,7 @@ pub async fn confirm(store: &Store, now: Timestamp) -> StoreResult<()> {
 
 #[cfg(test)]
 mod tests {
-    use ratchet_testkit::seeded_random::Chance;
+    use ratchet_testkit::seeded_random::SeededRandom;
     use ratchet_testkit::soak::scaled;
 
     use super::*;
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn no_jump_deletes_anything_at_once() {
         const HOUR: i64 = DAY / 24;
-        let mut chance = Chance::from_environment("a clock that jumps");
+        let mut chance = SeededRandom::from_environment("a clock that jumps");
         let (mut offset, mut mark, mut newest) = (0, None, None);
         // A new folder knows no time to compare its first one with.
         let (mut last_delete, mut held_from) = (None, None);

@@ -75,7 +75,7 @@ impl Events {
         let mut patches = Patches::default();
         for event in &self.events {
             let known = || self.turns.get(event.prompt()?).cloned();
-            let turn = event.turn().or_else(known).or_else(|| event.turn_of_its_own());
+            let turn = event.turn().or_else(known).or_else(|| event.fallback_turn());
             // What no prompt set off is about the program itself: plugins, settings, sign-in.
             if let Some(turn) = turn {
                 patches.extend(event.patches(turn));

@@ -34,7 +34,6 @@ const SEVEN_DAYS: i64 = 7 * 86_400 * 1_000_000_000;
 /// Event name of the message about a scoring run.
 const SCORED: &str = "sessions.scored";
 
-/// Error of a scheduled job.
 #[derive(Debug, thiserror::Error)]
 pub enum ScheduledJobError {
     #[error(transparent)]

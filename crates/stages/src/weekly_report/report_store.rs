@@ -3,7 +3,7 @@ use ratchet_core::quality::report::WeekReport;
 use ratchet_core::quality::suggestion::Progress;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::LangfuseClient;
-use ratchet_remote::weekly_report::{KeptEffect, TrackedStepView, TrackedView};
+use ratchet_remote::weekly_report::{SaveEffect, TrackedStepView, TrackedView};
 use ratchet_store::catalog::{
     Catalog, NewReport, ReportEffect, SavedReport, StoredSuggestion, SuggestionStep,
 };
@@ -87,9 +87,9 @@ impl ReportStore<'_> {
             Self::Server(server) => {
                 let saved = server.keep_week(report).await?;
                 let effect = match saved.effect {
-                    KeptEffect::Made => ReportEffect::Made,
-                    KeptEffect::Changed => ReportEffect::Changed,
-                    KeptEffect::Same => ReportEffect::Same,
+                    SaveEffect::Made => ReportEffect::Made,
+                    SaveEffect::Changed => ReportEffect::Changed,
+                    SaveEffect::Same => ReportEffect::Same,
                 };
                 let suggestions = saved.suggestions.into_iter().map(kept).collect();
                 Ok(SavedReport { effect, suggestions })

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use ratchet_core::chat::event::{ChatEvent, EventKind};
 use ratchet_core::id::SessionId;
 use ratchet_stages::chat::{ChatError, ChatLimits, ChatService};
-use ratchet_testkit::seeded_random::Chance;
+use ratchet_testkit::seeded_random::SeededRandom;
 use tokio::task::JoinSet;
 
 use crate::talk::{Stage, assert_in_order, body};
@@ -25,7 +25,7 @@ async fn whoever_loses_the_line_ends_with_the_same_events() {
             let mut clients = JoinSet::new();
             for client in 0..CLIENTS {
                 let (stage, chats, chat_id) = (stage.clone(), chats.clone(), chat_id.clone());
-                let chance = Chance::new(n as u64 * CLIENTS + client);
+                let chance = SeededRandom::new(n as u64 * CLIENTS + client);
                 clients.spawn(async move { watch(&stage, &chats, &chat_id, chance).await });
             }
             talk(&stage, &chats, &chat_id).await;
@@ -71,7 +71,7 @@ async fn watch(
     stage: &Stage,
     chats: &ChatService,
     chat_id: &SessionId,
-    mut chance: Chance,
+    mut chance: SeededRandom,
 ) -> Vec<ChatEvent> {
     let mut seen: Vec<ChatEvent> = Vec::new();
     loop {

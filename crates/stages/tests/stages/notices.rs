@@ -9,7 +9,7 @@ use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::backoff_clock::{BackoffClock, SystemBackoffClock};
 use ratchet_stages::chat::{ChatLimits, ChatService};
-use ratchet_stages::notify::{self, CourierLimits, Notifier};
+use ratchet_stages::notify::{self, DeliveryLimits, Notifier};
 use ratchet_store::catalog::{DeliveryOutcome, NoticeDelivery, NoticeReceiver};
 use ratchet_testkit::build::START;
 use ratchet_testkit::wait;
@@ -51,7 +51,7 @@ fn tell_within(stage: &Stage, answer: Duration, allowed: &str) -> JoinSet<()> {
         server: "https://ratchet.test".to_owned(),
         outbound: allowed.parse().unwrap(),
         pace: Arc::new(FromStart(Instant::now())),
-        limits: CourierLimits { answer, backoff, ..CourierLimits::default() },
+        limits: DeliveryLimits { answer, backoff, ..DeliveryLimits::default() },
     };
     let mut running = JoinSet::new();
     running.spawn(async move { courier.run(std::future::pending()).await });
@@ -239,7 +239,7 @@ async fn browsers_read_what_they_are_pushed_and_go_when_they_are_gone() {
     );
     assert_eq!(told["data"]["path"], format!("/project/shop/chats/{waits}"));
     assert_eq!((pushed.header("urgency"), pushed.header("ttl")), ("high", "86400"));
-    let claims = FakeBrowser::vouched(&pushed, &key.public());
+    let claims = FakeBrowser::verified_claims(&pushed, &key.public());
     assert_eq!(format!("{}/", claims["aud"].as_str().unwrap()), inbox.url(""));
     assert_eq!(claims["sub"], "https://ratchet.test");
     let expires = claims["exp"].as_i64().unwrap() - START.millis() / 1_000;

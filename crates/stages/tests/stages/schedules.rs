@@ -201,7 +201,7 @@ async fn a_requested_or_retried_run_does_not_wait_for_a_clock_that_was_set_back(
     server.scheduler.run_one(&due[0], &|| false).await.unwrap_err();
 
     let key = (JobKind::ScheduleRun, due[0].lease.id.clone());
-    catalog.revive_job(shop(), key, ten_years).await.unwrap();
+    catalog.requeue_dead_job(shop(), key, ten_years).await.unwrap();
     let due = runner(&server.data, "c").claim_due(&server.shop, later(1)).await.unwrap();
     assert_eq!(due.len(), 1);
 

@@ -4,7 +4,7 @@ use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 
 use super::sql::{Row, Tx};
-use super::{Catalog, Noun, Project, Role, User, Verb, identity, project, user};
+use super::{AuditAction, AuditObject, Catalog, Project, Role, User, identity, project, user};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -111,8 +111,9 @@ impl Catalog {
                     &[(&name).into(), (&id).into()],
                     || format!("a project with the name {name}"),
                 )?;
-                let audited = Verb::Changed.what(Noun::Project, id.as_str()).named(&name);
-                tx.note(&id, now, &audited.was(before.name).became(&name))?;
+                let audited =
+                    AuditAction::Changed.on(AuditObject::Project, id.as_str()).named(&name);
+                tx.audit(&id, now, &audited.was(before.name).became(&name))?;
             }
             if let Some(days) = change.retention_days {
                 project::keep_for(tx, &id, days, now)?;
@@ -124,8 +125,9 @@ impl Catalog {
                      SET metadata = excluded.metadata, updated_at = excluded.updated_at",
                     &[(&id).into(), (&metadata).into(), now.into()],
                 )?;
-                let audited = Verb::Changed.what(Noun::Project, id.as_str()).named("metadata");
-                tx.note(&id, now, &audited)?;
+                let audited =
+                    AuditAction::Changed.on(AuditObject::Project, id.as_str()).named("metadata");
+                tx.audit(&id, now, &audited)?;
             }
             project::find(tx, &id)
         })
@@ -143,8 +145,9 @@ impl Catalog {
         self.transact(move |tx| {
             let project = project::find(tx, &id)?;
             // Before the deletes, so that its number is greater than those of the deleted entries.
-            let audited = Verb::Deleted.what(Noun::Project, id.as_str()).named(&project.name);
-            tx.note_for_all(now, &audited)?;
+            let audited =
+                AuditAction::Deleted.on(AuditObject::Project, id.as_str()).named(&project.name);
+            tx.audit_server(now, &audited)?;
             for table in TABLES {
                 tx.execute(&format!("DELETE FROM {table} WHERE project = $1"), &[(&id).into()])?;
             }
@@ -158,8 +161,8 @@ impl Catalog {
             Ok(())
         })
         .await?;
-        self.keys.forget_all(&gone);
-        self.recording_settings.forget(&gone);
+        self.keys.invalidate_project(&gone);
+        self.recording_settings.invalidate(&gone);
         Ok(())
     }
 
@@ -266,8 +269,8 @@ impl Catalog {
             let sql = "DELETE FROM membership WHERE project = $1 AND person = $2";
             tx.execute(sql, &[(&id).into(), (&user).into()])?;
             let user = user::find(tx, &user)?;
-            let audited = Verb::Removed.what(Noun::Member, &user.id).named(&user.email);
-            tx.note(&id, now, &audited.was(role.as_str()))
+            let audited = AuditAction::Removed.on(AuditObject::Member, &user.id).named(&user.email);
+            tx.audit(&id, now, &audited.was(role.as_str()))
         })
         .await
     }
@@ -282,8 +285,8 @@ impl Catalog {
             let sql = "UPDATE person SET role = $1 WHERE id = $2";
             tx.execute(sql, &[role.into(), (&user).into()])?;
             must_have_owner(tx)?;
-            let audited = Verb::Changed.what(Noun::Person, &user).named(&found.email);
-            tx.note_for_all(now, &audited.was(found.role.as_str()).became(role.as_str()))?;
+            let audited = AuditAction::Changed.on(AuditObject::Person, &user).named(&found.email);
+            tx.audit_server(now, &audited.was(found.role.as_str()).became(role.as_str()))?;
             Ok(User { role, ..found })
         })
         .await
@@ -302,8 +305,8 @@ impl Catalog {
             }
             tx.execute("DELETE FROM person WHERE id = $1", &[(&user).into()])?;
             must_have_owner(tx)?;
-            let audited = Verb::Deleted.what(Noun::Person, &user).named(&found.email);
-            tx.note_for_all(now, &audited.was(found.role.as_str()))
+            let audited = AuditAction::Deleted.on(AuditObject::Person, &user).named(&found.email);
+            tx.audit_server(now, &audited.was(found.role.as_str()))
         })
         .await
     }
@@ -326,13 +329,13 @@ pub(super) fn join(
          ON CONFLICT (project, person) DO UPDATE SET role = excluded.role",
         &[id.into(), (&user.id).into(), role.into()],
     )?;
-    let verb = if before.is_some() { Verb::Changed } else { Verb::Added };
-    let audited = verb.what(Noun::Member, &user.id).named(&user.email).became(role.as_str());
+    let verb = if before.is_some() { AuditAction::Changed } else { AuditAction::Added };
+    let audited = verb.on(AuditObject::Member, &user.id).named(&user.email).became(role.as_str());
     let audited = match before {
         Some(before) => audited.was(before.as_str()),
         None => audited,
     };
-    tx.note(id, now, &audited)
+    tx.audit(id, now, &audited)
 }
 
 /// A user's role in a project, if they are a member.

@@ -2,7 +2,7 @@
 
 mod actor;
 /// Verbs and nouns of audit entries.
-mod words;
+mod action;
 
 use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
@@ -13,8 +13,8 @@ use crate::project::ProjectId;
 use crate::query::Page;
 use crate::{StoreError, StoreResult};
 
+pub use action::{AuditAction, AuditObject};
 pub use actor::Actor;
-pub use words::{Noun, Verb};
 
 /// Maximum stored length of an old or new value.
 const MAX_VALUE_BYTES: usize = 1_000;
@@ -30,8 +30,8 @@ pub struct AuditEntry {
     pub project: Option<ProjectId>,
     pub at: Timestamp,
     pub actor: Actor,
-    pub verb: Verb,
-    pub noun: Noun,
+    pub verb: AuditAction,
+    pub noun: AuditObject,
     /// Id of the object, or its name if that identifies it.
     pub object: String,
     pub name: String,
@@ -48,7 +48,7 @@ pub struct AuditQuery {
     pub project: Option<ProjectId>,
     /// Kind and id of the actor.
     pub actor: Option<(String, String)>,
-    pub noun: Option<Noun>,
+    pub noun: Option<AuditObject>,
     /// Id of the object.
     pub object: Option<String>,
     /// Inclusive.
@@ -68,7 +68,7 @@ impl AuditQuery {
     }
 
     /// The newest entries about one object.
-    pub fn about(project: ProjectId, noun: Noun, object: String, limit: u64) -> Self {
+    pub fn about(project: ProjectId, noun: AuditObject, object: String, limit: u64) -> Self {
         let (noun, object) = (Some(noun), Some(object));
         Self { noun, object, ..Self::newest(Some(project), limit) }
     }
@@ -86,17 +86,17 @@ impl AuditQuery {
 
 #[derive(Clone, Debug)]
 pub(super) struct AuditChange<'a> {
-    verb: Verb,
-    noun: Noun,
+    verb: AuditAction,
+    noun: AuditObject,
     object: &'a str,
     name: &'a str,
     was: Option<String>,
     became: Option<String>,
 }
 
-impl Verb {
+impl AuditAction {
     /// An entry about an object; the object's id is also its name, unless [`AuditChange::named`] sets one.
-    pub(super) const fn what(self, noun: Noun, object: &str) -> AuditChange<'_> {
+    pub(super) const fn on(self, noun: AuditObject, object: &str) -> AuditChange<'_> {
         AuditChange { verb: self, noun, object, name: object, was: None, became: None }
     }
 }
@@ -120,25 +120,30 @@ impl<'a> AuditChange<'a> {
 
 impl Tx<'_> {
     /// Adds an audit entry of a project, by the transaction's actor.
-    pub(super) fn note(
+    pub(super) fn audit(
         &self,
         project: &ProjectId,
         now: Timestamp,
         audited: &AuditChange<'_>,
     ) -> StoreResult<()> {
-        self.note_at(project.as_str(), now, audited)
+        self.audit_at(project.as_str(), now, audited)
     }
 
     /// Adds an audit entry of the whole server.
-    pub(super) fn note_for_all(
+    pub(super) fn audit_server(
         &self,
         now: Timestamp,
         audited: &AuditChange<'_>,
     ) -> StoreResult<()> {
-        self.note_at("", now, audited)
+        self.audit_at("", now, audited)
     }
 
-    fn note_at(&self, project: &str, now: Timestamp, audited: &AuditChange<'_>) -> StoreResult<()> {
+    fn audit_at(
+        &self,
+        project: &str,
+        now: Timestamp,
+        audited: &AuditChange<'_>,
+    ) -> StoreResult<()> {
         let short = |text: &str| Value::from(elide(text, MAX_VALUE_BYTES).as_ref());
         let actor = self.actor();
         self.execute(
@@ -211,17 +216,17 @@ impl Catalog {
     pub async fn note_deletion(
         &self,
         project: ProjectId,
-        noun: Noun,
+        noun: AuditObject,
         ids: Vec<String>,
         now: Timestamp,
     ) -> StoreResult<()> {
         self.transact(move |tx| {
             let [one] = ids.as_slice() else {
                 let name = format!("{} of them", ids.len());
-                let audited = Verb::Deleted.what(noun, "").named(&name).was(ids.join(", "));
-                return tx.note(&project, now, &audited);
+                let audited = AuditAction::Deleted.on(noun, "").named(&name).was(ids.join(", "));
+                return tx.audit(&project, now, &audited);
             };
-            tx.note(&project, now, &Verb::Deleted.what(noun, one))
+            tx.audit(&project, now, &AuditAction::Deleted.on(noun, one))
         })
         .await
     }

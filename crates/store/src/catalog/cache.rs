@@ -50,7 +50,7 @@ impl<K: Eq + Hash, V> Cache<K, V> {
     }
 
     /// Invalidates a key.
-    pub(super) fn forget<Q: Eq + Hash + ?Sized>(&self, key: &Q)
+    pub(super) fn invalidate<Q: Eq + Hash + ?Sized>(&self, key: &Q)
     where
         K: Borrow<Q>,
     {
@@ -61,7 +61,7 @@ impl<K: Eq + Hash, V> Cache<K, V> {
     }
 
     /// Invalidates every value that matches.
-    pub(super) fn forget_those(&self, has_changed: impl Fn(&V) -> bool) {
+    pub(super) fn invalidate_where(&self, has_changed: impl Fn(&V) -> bool) {
         if let Ok(mut known) = self.0.lock() {
             known.changes += 1;
             known.values.retain(|_, value| !has_changed(value));
@@ -79,13 +79,13 @@ mod tests {
         let (known, look) = keys.get("a");
         assert_eq!(known, None);
         let read_before_the_change = Arc::new(1);
-        keys.forget("a");
+        keys.invalidate("a");
         keys.remember("a".to_owned(), &read_before_the_change, look);
         assert_eq!(keys.get("a").0, None);
         let (_, look) = keys.get("a");
         keys.remember("a".to_owned(), &Arc::new(2), look);
         assert_eq!(keys.get("a").0.as_deref(), Some(&2));
-        keys.forget_those(|value| *value == 2);
+        keys.invalidate_where(|value| *value == 2);
         assert_eq!(keys.get("a").0, None);
     }
 }

@@ -5,7 +5,7 @@ use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 
 use super::Catalog;
-use super::audit::{Noun, Verb};
+use super::audit::{AuditAction, AuditObject};
 use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Row, Tx, Value};
 use crate::StoreResult;
@@ -123,7 +123,7 @@ impl Catalog {
             );
             tx.insert(&sql, &values, || format!("chat {id}"))?;
             let object = id.to_string();
-            let entry = Verb::Made.what(Noun::Chat, &object).became(workspace);
+            let entry = AuditAction::Made.on(AuditObject::Chat, &object).became(workspace);
             let entry = match title {
                 Some(title) => entry.named(title),
                 None => entry,
@@ -132,7 +132,7 @@ impl Catalog {
                 Some(parent) => entry.was(format!("fork of {parent}")),
                 None => entry,
             };
-            tx.note(&project, chat.created_at, &entry)
+            tx.audit(&project, chat.created_at, &entry)
         })
         .await
     }
@@ -145,16 +145,16 @@ impl Catalog {
         &self,
         project: ProjectId,
         id: SessionId,
-        (verb, became): (Verb, Option<String>),
+        (verb, became): (AuditAction, Option<String>),
         now: Timestamp,
     ) -> StoreResult<()> {
         self.transact(move |tx| {
             let title = title(tx, &project, &id)?;
             let object = id.to_string();
-            let entry = verb.what(Noun::Chat, &object);
+            let entry = verb.on(AuditObject::Chat, &object);
             let entry = title.as_deref().map_or(entry.clone(), |title| entry.named(title));
             let entry = became.as_deref().map_or(entry.clone(), |became| entry.became(became));
-            tx.note(&project, now, &entry)
+            tx.audit(&project, now, &entry)
         })
         .await
     }
@@ -235,8 +235,8 @@ impl Catalog {
             let values = [(&project).into(), (&id).into(), title.clone().into()];
             require_row(tx.execute(sql, &values)?, &id)?;
             let (object, title) = (id.to_string(), title.as_deref().unwrap_or_default());
-            let entry = Verb::Changed.what(Noun::Chat, &object).named(title);
-            tx.note(&project, now, &entry.was(before).became(title))
+            let entry = AuditAction::Changed.on(AuditObject::Chat, &object).named(title);
+            tx.audit(&project, now, &entry.was(before).became(title))
         })
         .await
     }

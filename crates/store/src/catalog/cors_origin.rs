@@ -2,7 +2,7 @@ use ratchet_core::catalog::cors_origin::PageOrigin;
 use ratchet_core::time::Timestamp;
 
 use super::sql::{Row, Tx};
-use super::{Catalog, Noun, Verb, project};
+use super::{AuditAction, AuditObject, Catalog, project};
 use crate::StoreResult;
 use crate::project::ProjectId;
 
@@ -40,12 +40,13 @@ impl Catalog {
                 )?;
             }
             let kept = all(tx, &project)?;
-            let audited = Verb::Changed.what(Noun::PageOrigins, "").was(described(&before));
-            tx.note(&project, now, &audited.became(described(&kept)))?;
+            let audited =
+                AuditAction::Changed.on(AuditObject::PageOrigins, "").was(described(&before));
+            tx.audit(&project, now, &audited.became(described(&kept)))?;
             Ok(kept)
         });
         let kept = kept.await?;
-        self.recording_settings.forget(&owner);
+        self.recording_settings.invalidate(&owner);
         Ok(kept)
     }
 }

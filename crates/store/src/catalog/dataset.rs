@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::dataset_check::{Unchecked, Verdicts};
 use super::project_table::ProjectTable;
 use super::sql::{Row, Tx};
-use super::{Catalog, Noun, Verb, redaction};
+use super::{AuditAction, AuditObject, Catalog, redaction};
 use crate::StoreResult;
 use crate::blocking::run_blocking;
 use crate::project::ProjectId;
@@ -206,8 +206,8 @@ fn write_checked(
         return Ok(Saving::Open(unchecked));
     }
     write(tx, project, &dataset)?;
-    let verb = if is_new { Verb::Made } else { Verb::Changed };
-    tx.note(project, now, &verb.what(Noun::Dataset, &dataset.id).named(&dataset.name))?;
+    let verb = if is_new { AuditAction::Made } else { AuditAction::Changed };
+    tx.audit(project, now, &verb.on(AuditObject::Dataset, &dataset.id).named(&dataset.name))?;
     Ok(Saving::Done(dataset))
 }
 

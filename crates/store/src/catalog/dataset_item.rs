@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::dataset::{DATASETS, Dataset, Schemas};
 use super::dataset_check::{Sides, problems};
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
-use super::{Actor, Catalog, MediaOwner, MediaRef, MediaUse, Noun, Verb, media};
+use super::{Actor, AuditAction, AuditObject, Catalog, MediaOwner, MediaRef, MediaUse, media};
 use crate::blocking::run_blocking;
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
@@ -83,7 +83,6 @@ pub struct ItemVersion {
 #[derive(Clone, Debug)]
 pub struct DatasetItemQuery {
     pub project: ProjectId,
-    /// Name of the dataset.
     pub dataset_name: Option<String>,
     pub source_trace: Option<String>,
     pub source_observation: Option<String>,
@@ -238,8 +237,8 @@ impl Catalog {
             let item = find(tx, &project, &id, None)?;
             let item = item.ok_or_else(|| StoreError::NotFound(format!("Dataset item {id}")))?;
             end_version(tx, &project, (&id, next_moment(Some(item.valid_from), now)))?;
-            let audited = Verb::Deleted.what(Noun::DatasetItem, &id);
-            tx.note(&project, now, &audited.was(format!("of {}", item.dataset_name)))?;
+            let audited = AuditAction::Deleted.on(AuditObject::DatasetItem, &id);
+            tx.audit(&project, now, &audited.was(format!("of {}", item.dataset_name)))?;
             Ok(item)
         })
         .await
@@ -294,7 +293,7 @@ fn write_checked(
     for item in &items {
         end_version(tx, project, (&item.id, item.valid_from))?;
         insert(tx, project, item)?;
-        media::sweep::note(tx, project, &mentions(item), now)?;
+        media::references::record_refs(tx, project, &mentions(item), now)?;
     }
     Ok(Saving::Done(items))
 }

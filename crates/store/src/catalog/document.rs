@@ -3,7 +3,7 @@ use ratchet_core::time::Timestamp;
 
 use super::llm_connection::{self, LlmConnection};
 use super::sql::{Listing, Row, Tx, Value};
-use super::{Catalog, Noun, Verb};
+use super::{AuditAction, AuditObject, Catalog};
 use crate::project::ProjectId;
 use crate::query::{Page, Paging};
 use crate::{StoreError, StoreResult};
@@ -28,12 +28,12 @@ impl DocumentKind {
     }
 
     /// The noun for the audit log.
-    const fn noun(self) -> Noun {
+    const fn noun(self) -> AuditObject {
         match self {
-            Self::Dashboard => Noun::Dashboard,
-            Self::Widget => Noun::Widget,
-            Self::Evaluator => Noun::Evaluator,
-            Self::EvaluationRule => Noun::EvaluationRule,
+            Self::Dashboard => AuditObject::Dashboard,
+            Self::Widget => AuditObject::Widget,
+            Self::Evaluator => AuditObject::Evaluator,
+            Self::EvaluationRule => AuditObject::EvaluationRule,
         }
     }
 }
@@ -137,10 +137,11 @@ impl Documents<'_> {
     ///
     /// # Errors
     /// Fails if the project has too many of that kind.
-    pub fn keep(&self, kind: DocumentKind, document: &Document) -> StoreResult<()> {
+    pub fn upsert(&self, kind: DocumentKind, document: &Document) -> StoreResult<()> {
         let sql = format!("SELECT 1 {FROM} AND id = $3");
         let which = [self.project.into(), kind.as_str().into(), (&document.id).into()];
-        let verb = if self.tx.exists(&sql, &which)? { Verb::Changed } else { Verb::Made };
+        let verb =
+            if self.tx.exists(&sql, &which)? { AuditAction::Changed } else { AuditAction::Made };
         self.tx.execute(
             "INSERT INTO document (project, kind, id, body, created_at, updated_at) \
              VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (project, kind, id) \
@@ -161,8 +162,8 @@ impl Documents<'_> {
             return Err(StoreError::BadQuery(what));
         }
         let name = name(&document.body).unwrap_or_else(|| document.id.clone());
-        let audited = verb.what(kind.noun(), &document.id).named(&name);
-        self.tx.note(self.project, document.updated_at, &audited)
+        let audited = verb.on(kind.noun(), &document.id).named(&name);
+        self.tx.audit(self.project, document.updated_at, &audited)
     }
 
     /// Deletes a document.
@@ -174,7 +175,7 @@ impl Documents<'_> {
         let sql = "DELETE FROM document WHERE project = $1 AND kind = $2 AND id = $3";
         self.tx.execute(sql, &[self.project.into(), kind.as_str().into(), id.into()])?;
         let name = name(&found.body).unwrap_or_else(|| id.to_owned());
-        self.tx.note(self.project, now, &Verb::Deleted.what(kind.noun(), id).named(&name))
+        self.tx.audit(self.project, now, &AuditAction::Deleted.on(kind.noun(), id).named(&name))
     }
 
     /// Returns the project's LLM connection of a provider, which documents may reference.

@@ -2,7 +2,7 @@ use ratchet_core::catalog::account::Email;
 use ratchet_core::time::Timestamp;
 
 use super::sql::Tx;
-use super::{Catalog, Noun, Role, User, Verb, administration, user};
+use super::{AuditAction, AuditObject, Catalog, Role, User, administration, user};
 use crate::StoreResult;
 use crate::project::ProjectId;
 
@@ -83,8 +83,8 @@ fn link(tx: &Tx<'_>, identity: &Identity, user: &User, now: Timestamp) -> StoreR
     let sql = "INSERT INTO identity (issuer, subject, person, created_at) VALUES ($1, $2, $3, $4)";
     let (issuer, subject) = (&identity.issuer, &identity.subject);
     tx.execute(sql, &[issuer.into(), subject.into(), (&user.id).into(), now.into()])?;
-    let audited = Verb::Changed.what(Noun::Person, &user.id).named(&user.email);
-    tx.note_for_all(now, &audited.became(format!("signs in through {issuer}")))
+    let audited = AuditAction::Changed.on(AuditObject::Person, &user.id).named(&user.email);
+    tx.audit_server(now, &audited.became(format!("signs in through {issuer}")))
 }
 
 fn admit(

@@ -318,7 +318,6 @@ impl Catalog {
     }
 }
 
-/// The cursor behind a job.
 fn cursor_behind(job: &JobRecord) -> String {
     format!("{}.{}.{}", job.enqueued_at.nanos(), job.kind.as_str(), job.id)
 }

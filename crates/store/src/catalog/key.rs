@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::cache::Cache;
 use super::permission::Permissions;
 use super::sql::{FromColumn, Row, Value};
-use super::{Catalog, Noun, Verb, credentials, project};
+use super::{AuditAction, AuditObject, Catalog, credentials, project};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -102,8 +102,8 @@ struct StoredKey {
 pub(super) struct KeyCache(Cache<String, StoredKey>);
 
 impl KeyCache {
-    pub(super) fn forget_all(&self, project: &ProjectId) {
-        self.0.forget_those(|stored| stored.key.project == *project);
+    pub(super) fn invalidate_project(&self, project: &ProjectId) {
+        self.0.invalidate_where(|stored| stored.key.project == *project);
     }
 }
 
@@ -157,8 +157,8 @@ impl Catalog {
                 ],
                 || format!("the public key {public}"),
             )?;
-            let audited = Verb::Made.what(Noun::Key, &key.id).named(public);
-            tx.note(&key.project, now, &audited.became(described(&key)))?;
+            let audited = AuditAction::Made.on(AuditObject::Key, &key.id).named(public);
+            tx.audit(&key.project, now, &audited.became(described(&key)))?;
             Ok((key, pair))
         })
         .await
@@ -195,12 +195,13 @@ impl Catalog {
             let update = "UPDATE api_key SET permissions = $1 WHERE id = $2";
             tx.execute(update, &[permissions.into(), (&before.id).into()])?;
             let after = ApiKey { permissions, ..before.clone() };
-            let audited = Verb::Changed.what(Noun::Key, &after.id).named(&after.public_key);
-            tx.note(&project, now, &audited.was(described(&before)).became(described(&after)))?;
+            let audited =
+                AuditAction::Changed.on(AuditObject::Key, &after.id).named(&after.public_key);
+            tx.audit(&project, now, &audited.was(described(&before)).became(described(&after)))?;
             Ok(after)
         });
         let changed = set.await?;
-        self.keys.0.forget(&changed.public_key);
+        self.keys.0.invalidate(&changed.public_key);
         Ok(changed)
     }
 
@@ -221,12 +222,14 @@ impl Catalog {
             let delete = format!("DELETE FROM api_key WHERE {which}");
             tx.execute(&delete, &[(&project).into(), (&key).into()])?;
             let found = found.ok_or_else(|| StoreError::NotFound(format!("key {key}")))?;
-            let audited = Verb::Revoked.what(Noun::Key, &found.key.id).named(&found.key.public_key);
-            tx.note(&project, now, &audited.was(described(&found.key)))?;
+            let audited = AuditAction::Revoked
+                .on(AuditObject::Key, &found.key.id)
+                .named(&found.key.public_key);
+            tx.audit(&project, now, &audited.was(described(&found.key)))?;
             Ok(found)
         });
         let revoked = revoke.await?;
-        self.keys.0.forget(&revoked.key.public_key);
+        self.keys.0.invalidate(&revoked.key.public_key);
         Ok(revoked.key)
     }
 

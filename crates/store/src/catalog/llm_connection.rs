@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Row, Tx, Value};
-use super::{Catalog, Noun, Verb};
+use super::{AuditAction, AuditObject, Catalog};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::secrets::Secrets;
@@ -140,9 +140,9 @@ impl Catalog {
             let kept = by_provider(tx, &project, &new.provider)?;
             let kept =
                 kept.ok_or_else(|| StoreError::NotFound(format!("connection {}", new.provider)))?;
-            let verb = if before.is_some() { Verb::Changed } else { Verb::Added };
-            let audited = verb.what(Noun::Connection, &kept.id).named(&kept.provider);
-            tx.note(&project, now, &audited.became(described(&kept)))?;
+            let verb = if before.is_some() { AuditAction::Changed } else { AuditAction::Added };
+            let audited = verb.on(AuditObject::Connection, &kept.id).named(&kept.provider);
+            tx.audit(&project, now, &audited.became(described(&kept)))?;
             Ok(kept)
         })
         .await
@@ -190,8 +190,9 @@ impl Catalog {
     ) -> StoreResult<()> {
         self.transact(move |tx| {
             let found = CONNECTIONS.delete(tx, &project, &id)?;
-            let audited = Verb::Removed.what(Noun::Connection, &id).named(&found.provider);
-            tx.note(&project, now, &audited.was(described(&found)))
+            let audited =
+                AuditAction::Removed.on(AuditObject::Connection, &id).named(&found.provider);
+            tx.audit(&project, now, &audited.was(described(&found)))
         })
         .await
     }

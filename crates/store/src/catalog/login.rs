@@ -6,7 +6,7 @@ use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::sql::{Row, Tx};
-use super::{Catalog, Noun, Role, User, Verb, credentials, user};
+use super::{AuditAction, AuditObject, Catalog, Role, User, credentials, user};
 use crate::secrets::random_token;
 use crate::{StoreError, StoreResult};
 
@@ -77,8 +77,9 @@ impl Catalog {
                     now.into(),
                 ],
             )?;
-            let audited = Verb::SignedIn.what(Noun::Person, &user.id).named(&user.email);
-            tx.note_for_all(now, &audited.became(&login.client))?;
+            let audited =
+                AuditAction::SignedIn.on(AuditObject::Person, &user.id).named(&user.email);
+            tx.audit_server(now, &audited.became(&login.client))?;
             Ok((login, token))
         })
         .await

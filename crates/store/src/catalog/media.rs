@@ -1,5 +1,5 @@
 /// Garbage collection of unreferenced media.
-pub(super) mod sweep;
+pub(super) mod references;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::sql::{FromColumn, Row, Tx, Value};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
-pub use sweep::{MediaRef, TraceUse};
+pub use references::{MediaRef, TraceUse};
 
 /// Metadata of a media file in a project. The bytes are stored separately, by hash.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use serde_json::Value as AnyJson;
 
 use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Row, Tx, Value};
-use super::{Catalog, Noun, Verb};
+use super::{AuditAction, AuditObject, Catalog};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -70,14 +70,14 @@ impl Catalog {
                 return Err(StoreError::BadQuery(what));
             }
             let kept = MODELS.find(tx, &project, &kept.id)?.unwrap_or(kept);
-            let verb = if before.is_some() { Verb::Changed } else { Verb::Made };
-            let audited = verb.what(Noun::Model, &kept.id).named(&kept.definition.name);
+            let verb = if before.is_some() { AuditAction::Changed } else { AuditAction::Made };
+            let audited = verb.on(AuditObject::Model, &kept.id).named(&kept.definition.name);
             let audited = audited.became(described(&kept.definition));
             let audited = match &before {
                 Some(before) => audited.was(described(&before.definition)),
                 None => audited,
             };
-            tx.note(&project, now, &audited)?;
+            tx.audit(&project, now, &audited)?;
             // Within the transaction, so that the later of two changes wins.
             prices.set(&project, ready(&models));
             Ok(kept)
@@ -98,8 +98,9 @@ impl Catalog {
         let prices = self.prices.clone();
         self.transact(move |tx| {
             let found = MODELS.delete(tx, &project, &id)?;
-            let audited = Verb::Deleted.what(Noun::Model, &id).named(&found.definition.name);
-            tx.note(&project, now, &audited.was(described(&found.definition)))?;
+            let audited =
+                AuditAction::Deleted.on(AuditObject::Model, &id).named(&found.definition.name);
+            tx.audit(&project, now, &audited.was(described(&found.definition)))?;
             prices.set(&project, ready(&MODELS.all(tx, &project)?));
             Ok(())
         })

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Row, Tx, Value};
-use super::{Catalog, Noun, Verb, job};
+use super::{AuditAction, AuditObject, Catalog, job};
 use crate::project::ProjectId;
 use crate::secrets::Secrets;
 use crate::{StoreError, StoreResult};
@@ -137,7 +137,7 @@ impl Catalog {
                 let why = format!("a project has at most {MAX_RECEIVERS} receivers");
                 return Err(StoreError::BadQuery(why));
             }
-            let verb = if known.is_some() { Verb::Changed } else { Verb::Added };
+            let verb = if known.is_some() { AuditAction::Changed } else { AuditAction::Added };
             let id = known.unwrap_or(id);
             let (kind, address) = (new.keys.kind(), new.keys.shown());
             let sealed = secrets.seal(&new.keys.written(), &owner(&project, &id))?;
@@ -162,8 +162,8 @@ impl Catalog {
             )?;
             job::hold(tx, (&project, JobKind::Notice, &id), false)?;
             let made = RECEIVERS.require(tx, &project, &id)?;
-            let audited = verb.what(noun(kind), &id).named(&made.name);
-            tx.note(&project, now, &audited.became(described(&made)))?;
+            let audited = verb.on(noun(kind), &id).named(&made.name);
+            tx.audit(&project, now, &audited.became(described(&made)))?;
             Ok(made)
         })
         .await
@@ -204,12 +204,12 @@ impl Catalog {
                 sign_with(tx, (&project, &id), secret, &secrets)?;
             }
             let after = RECEIVERS.require(tx, &project, &id)?;
-            let audited = Verb::Changed.what(noun(after.kind), &id).named(&after.name);
+            let audited = AuditAction::Changed.on(noun(after.kind), &id).named(&after.name);
             let became = match change.secret.is_some() {
                 true => format!("{}, another secret", described(&after)),
                 false => described(&after),
             };
-            tx.note(&project, now, &audited.was(described(&before)).became(became))?;
+            tx.audit(&project, now, &audited.was(described(&before)).became(became))?;
             Ok(after)
         })
         .await
@@ -239,8 +239,8 @@ fn remove(
 ) -> StoreResult<()> {
     job::delete_group(tx, (project, JobKind::Notice, &known.id))?;
     RECEIVERS.delete(tx, project, &known.id)?;
-    let audited = Verb::Removed.what(noun(known.kind), &known.id).named(&known.name);
-    tx.note(project, now, &audited.was(described(known)))
+    let audited = AuditAction::Removed.on(noun(known.kind), &known.id).named(&known.name);
+    tx.audit(project, now, &audited.was(described(known)))
 }
 
 /// Changes the HMAC key of a webhook.
@@ -319,10 +319,10 @@ impl ReceiverKeys {
     }
 }
 
-const fn noun(kind: ReceiverKind) -> Noun {
+const fn noun(kind: ReceiverKind) -> AuditObject {
     match kind {
-        ReceiverKind::Webhook => Noun::Webhook,
-        ReceiverKind::Browser => Noun::Browser,
+        ReceiverKind::Webhook => AuditObject::Webhook,
+        ReceiverKind::Browser => AuditObject::Browser,
     }
 }
 

@@ -26,7 +26,6 @@ impl Default for Passwords {
 }
 
 impl Passwords {
-    /// The hash to store.
     pub(super) async fn hash(&self, password: Secret) -> StoreResult<String> {
         self.0.run(move || hash(&password)).await?
     }

@@ -1,7 +1,7 @@
 use ratchet_core::time::Timestamp;
 
 use super::sql::{Row, Tx};
-use super::{Catalog, Noun, Verb};
+use super::{AuditAction, AuditObject, Catalog};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -46,8 +46,10 @@ impl Catalog {
             // is not.
             let sql = "DELETE FROM deleted_project WHERE id = $1";
             tx.execute(sql, &[(&project.id).into()])?;
-            let audited = Verb::Made.what(Noun::Project, project.id.as_str()).named(&project.name);
-            tx.note(&project.id, now, &audited.became(kept_for(retention_days)))?;
+            let audited = AuditAction::Made
+                .on(AuditObject::Project, project.id.as_str())
+                .named(&project.name);
+            tx.audit(&project.id, now, &audited.became(kept_for(retention_days)))?;
             Ok(project)
         })
         .await
@@ -89,9 +91,9 @@ pub(super) fn keep_for(
     let project = find(tx, id)?;
     let sql = "UPDATE project SET retention_days = $1 WHERE id = $2";
     tx.execute(sql, &[days.into(), id.into()])?;
-    let audited = Verb::Changed.what(Noun::Project, id.as_str()).named(&project.name);
+    let audited = AuditAction::Changed.on(AuditObject::Project, id.as_str()).named(&project.name);
     let (was, becomes) = (kept_for(project.retention_days), kept_for(days));
-    tx.note(id, now, &audited.was(was).became(becomes))?;
+    tx.audit(id, now, &audited.was(was).became(becomes))?;
     Ok(Project { retention_days: days, ..project })
 }
 

@@ -13,7 +13,7 @@ use ratchet_core::time::Timestamp;
 
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
 use super::versioned::{PROMPTS, moved};
-use super::{Catalog, Noun, Verb};
+use super::{AuditAction, AuditObject, Catalog};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -135,7 +135,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if there is no such version.
-    pub async fn label_prompt(
+    pub async fn move_prompt_labels(
         &self,
         project: ProjectId,
         which: (String, u32),
@@ -150,9 +150,9 @@ impl Catalog {
             let which = (&project, reference.name.as_str());
             for label in &labels {
                 let before = PROMPTS.labelled(tx, which, label)?;
-                PROMPTS.put_label(tx, which, (label, version), now)?;
-                let audited = Verb::Labelled.what(Noun::Prompt, which.1);
-                tx.note(&project, now, &moved(audited, label, before, version))?;
+                PROMPTS.move_label(tx, which, (label, version), now)?;
+                let audited = AuditAction::Labelled.on(AuditObject::Prompt, which.1);
+                tx.audit(&project, now, &moved(audited, label, before, version))?;
             }
             find(tx, &project, &reference)?.ok_or_else(missing)
         })

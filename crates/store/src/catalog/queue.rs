@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
-use super::{Catalog, Noun, Verb, redaction, user};
+use super::{AuditAction, AuditObject, Catalog, redaction, user};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -105,7 +105,11 @@ impl Catalog {
                 ],
                 || format!("an annotation queue with the name {}", new.name),
             )?;
-            tx.note(&project, now, &Verb::Made.what(Noun::Queue, &id).named(&new.name))?;
+            tx.audit(
+                &project,
+                now,
+                &AuditAction::Made.on(AuditObject::Queue, &id).named(&new.name),
+            )?;
             let NewQueue { name, description, score_configs } = new;
             Ok(Queue { id, name, description, score_configs, created_at: now, updated_at: now })
         })
@@ -252,7 +256,11 @@ impl Catalog {
                 &[(&of.project).into(), (&of.queue).into(), (&id).into()],
             )?;
             let was = format!("{} {}", item.kind.as_str().to_lowercase(), item.object);
-            tx.note(&of.project, now, &Verb::Removed.what(Noun::QueueItem, &id).was(was))
+            tx.audit(
+                &of.project,
+                now,
+                &AuditAction::Removed.on(AuditObject::QueueItem, &id).was(was),
+            )
         })
         .await
     }
@@ -275,8 +283,9 @@ impl Catalog {
                  ON CONFLICT DO NOTHING",
                 &[(&of.project).into(), (&of.queue).into(), (&person).into()],
             )?;
-            let audited = Verb::Assigned.what(Noun::Queue, &queue.id).named(&queue.name);
-            tx.note(&of.project, now, &audited.became(user.email))
+            let audited =
+                AuditAction::Assigned.on(AuditObject::Queue, &queue.id).named(&queue.name);
+            tx.audit(&of.project, now, &audited.became(user.email))
         })
         .await
     }
@@ -299,8 +308,9 @@ impl Catalog {
             if tx.execute(sql, &key)? == 0 {
                 return Err(StoreError::NotFound(format!("the assignment of {person}")));
             }
-            let audited = Verb::Unassigned.what(Noun::Queue, &queue.id).named(&queue.name);
-            tx.note(&of.project, now, &audited.was(user::find(tx, &person)?.email))
+            let audited =
+                AuditAction::Unassigned.on(AuditObject::Queue, &queue.id).named(&queue.name);
+            tx.audit(&of.project, now, &audited.was(user::find(tx, &person)?.email))
         })
         .await
     }

@@ -88,7 +88,7 @@ mod tests {
         let sql = "INSERT INTO redaction_rule (id, kind, what, replacement, created_at, project) \
                    VALUES ('r', 'preset', 'no longer there', '-', 0, 'shop')";
         catalog.transact(move |tx| tx.execute(sql, &[])).await.unwrap();
-        catalog.recording_settings.forget(&shop);
+        catalog.recording_settings.invalidate(&shop);
         let refused = catalog.recording_settings(&shop).await.unwrap_err();
         assert!(matches!(refused, StoreError::Unsettled(_)), "{refused}");
         assert!(refused.to_string().contains("no longer there"), "{refused}");

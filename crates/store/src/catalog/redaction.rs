@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::project_table::ProjectTable;
 use super::sql::{Row, Tx};
-use super::{Catalog, Noun, Verb, project};
+use super::{AuditAction, AuditObject, Catalog, project};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -71,12 +71,13 @@ impl Catalog {
                 ],
                 || format!("the redaction rule {}", kept.id),
             )?;
-            let audited = Verb::Added.what(Noun::RedactionRule, &kept.id).named(what.kind());
-            tx.note(&project, now, &audited.became(described(&kept.rule)))?;
+            let audited =
+                AuditAction::Added.on(AuditObject::RedactionRule, &kept.id).named(what.kind());
+            tx.audit(&project, now, &audited.became(described(&kept.rule)))?;
             Ok(Ok(kept))
         });
         let added = added.await?;
-        self.recording_settings.forget(&owner);
+        self.recording_settings.invalidate(&owner);
         Ok(added)
     }
 
@@ -93,13 +94,14 @@ impl Catalog {
         let owner = project.clone();
         let removed = self.transact(move |tx| {
             let found = RULES.delete(tx, &project, &id)?;
-            let audited =
-                Verb::Removed.what(Noun::RedactionRule, &id).named(found.rule.what.kind());
-            tx.note(&project, now, &audited.was(described(&found.rule)))?;
+            let audited = AuditAction::Removed
+                .on(AuditObject::RedactionRule, &id)
+                .named(found.rule.what.kind());
+            tx.audit(&project, now, &audited.was(described(&found.rule)))?;
             Ok(found)
         });
         let removed = removed.await?;
-        self.recording_settings.forget(&owner);
+        self.recording_settings.invalidate(&owner);
         Ok(removed)
     }
 }

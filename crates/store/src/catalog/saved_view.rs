@@ -3,7 +3,7 @@ use uuid::Uuid;
 
 use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Row, Value};
-use super::{Catalog, Noun, Verb};
+use super::{AuditAction, AuditObject, Catalog};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -131,9 +131,9 @@ impl Catalog {
                     now.into(),
                 ],
             )?;
-            let verb = if known.is_some() { Verb::Changed } else { Verb::Made };
-            let audited = verb.what(Noun::View, &id).named(&new.name);
-            tx.note(&project, now, &audited.became(format!("{}?{}", new.page.as_str(), new.query)))
+            let verb = if known.is_some() { AuditAction::Changed } else { AuditAction::Made };
+            let audited = verb.on(AuditObject::View, &id).named(&new.name);
+            tx.audit(&project, now, &audited.became(format!("{}?{}", new.page.as_str(), new.query)))
         })
         .await
     }
@@ -150,7 +150,11 @@ impl Catalog {
     ) -> StoreResult<()> {
         self.transact(move |tx| {
             let found = VIEWS.delete(tx, &project, &id)?;
-            tx.note(&project, now, &Verb::Deleted.what(Noun::View, &id).named(&found.name))
+            tx.audit(
+                &project,
+                now,
+                &AuditAction::Deleted.on(AuditObject::View, &id).named(&found.name),
+            )
         })
         .await
     }

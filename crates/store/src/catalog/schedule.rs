@@ -11,7 +11,7 @@ use ratchet_core::time::Timestamp;
 
 use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Row, Value};
-use super::{Catalog, Noun, Verb};
+use super::{AuditAction, AuditObject, Catalog};
 use crate::project::ProjectId;
 use crate::secrets::Secrets;
 use crate::{StoreError, StoreResult};
@@ -153,9 +153,9 @@ impl Catalog {
                     new.job.kind().into(),
                 ],
             )?;
-            let verb = if known.is_some() { Verb::Changed } else { Verb::Made };
-            let audited = verb.what(Noun::Schedule, &new.name).named(&new.name);
-            tx.note(&project, now, &audited.became(format!("{} {}", new.cron, new.zone)))?;
+            let verb = if known.is_some() { AuditAction::Changed } else { AuditAction::Made };
+            let audited = verb.on(AuditObject::Schedule, &new.name).named(&new.name);
+            tx.audit(&project, now, &audited.became(format!("{} {}", new.cron, new.zone)))?;
             SCHEDULES.require(tx, &project, &new.name)
         })
         .await
@@ -182,8 +182,9 @@ impl Catalog {
                 &[(&project).into(), (&name).into(), (to == ScheduleToggle::On).into(), now.into()],
             )?;
             let word = if to == ScheduleToggle::On { "on" } else { "off" };
-            let audited = Verb::Changed.what(Noun::Schedule, &name).named(&name).became(word);
-            tx.note(&project, now, &audited)?;
+            let audited =
+                AuditAction::Changed.on(AuditObject::Schedule, &name).named(&name).became(word);
+            tx.audit(&project, now, &audited)?;
             SCHEDULES.require(tx, &project, &name)
         })
         .await
@@ -207,7 +208,11 @@ impl Catalog {
             }
             SCHEDULES.delete(tx, &project, &name)?;
             run::delete_runs(tx, &project, &name)?;
-            tx.note(&project, now, &Verb::Deleted.what(Noun::Schedule, &name).named(&name))
+            tx.audit(
+                &project,
+                now,
+                &AuditAction::Deleted.on(AuditObject::Schedule, &name).named(&name),
+            )
         })
         .await
     }

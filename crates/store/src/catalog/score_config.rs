@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::project_table::ProjectTable;
 use super::sql::{Row, Tx};
-use super::{Catalog, Noun, Verb, project, redaction};
+use super::{AuditAction, AuditObject, Catalog, project, redaction};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -49,11 +49,11 @@ impl Catalog {
                 return Err(project::missing(&project));
             }
             write(tx, &project, &kept)?;
-            note(tx, &project, Verb::Made, &kept)?;
+            audit(tx, &project, AuditAction::Made, &kept)?;
             Ok(kept)
         });
         let kept = kept.await?;
-        self.recording_settings.forget(&owner);
+        self.recording_settings.invalidate(&owner);
         Ok(kept)
     }
 
@@ -95,21 +95,26 @@ impl Catalog {
         let work = move |tx: &Tx<'_>| -> Result<_, E> {
             let kept = change(SCORE_CONFIGS.require(tx, &project, &id)?)?;
             write(tx, &project, &kept)?;
-            note(tx, &project, Verb::Changed, &kept)?;
+            audit(tx, &project, AuditAction::Changed, &kept)?;
             Ok(kept)
         };
         let changed = self.transact_or_refuse(work).await?;
-        self.recording_settings.forget(&owner);
+        self.recording_settings.invalidate(&owner);
         Ok(changed)
     }
 }
 
-fn note(tx: &Tx<'_>, project: &ProjectId, verb: Verb, kept: &StoredScoreConfig) -> StoreResult<()> {
+fn audit(
+    tx: &Tx<'_>,
+    project: &ProjectId,
+    verb: AuditAction,
+    kept: &StoredScoreConfig,
+) -> StoreResult<()> {
     let config = &kept.config;
     let archived = if config.is_archived { ", archived" } else { "" };
     let became = format!("{}{archived}", config.values.data_type().as_str().to_lowercase());
-    let audited = verb.what(Noun::ScoreConfig, &config.id).named(&config.name).became(became);
-    tx.note(project, kept.updated_at, &audited)
+    let audited = verb.on(AuditObject::ScoreConfig, &config.id).named(&config.name).became(became);
+    tx.audit(project, kept.updated_at, &audited)
 }
 
 /// Upserts a config, unless a redaction rule matches it.

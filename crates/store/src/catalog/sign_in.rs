@@ -175,7 +175,7 @@ fn set(tx: &Tx<'_>, suspect: &ThrottleKey, failures: Failures) -> StoreResult<()
 
 fn forget_old(tx: &Tx<'_>, now: Timestamp) -> StoreResult<()> {
     let sql = "DELETE FROM sign_in_failure WHERE last_at <= $1";
-    tx.execute(sql, &[Failures::forgotten_until(now).into()])?;
+    tx.execute(sql, &[Failures::history_start(now).into()])?;
     let sql = "DELETE FROM sign_in_failure WHERE subject IN (SELECT subject FROM sign_in_failure \
                ORDER BY last_at DESC, subject LIMIT 1000 OFFSET $1)";
     tx.execute(sql, &[MAX_TRACKED_KEYS.into()])?;

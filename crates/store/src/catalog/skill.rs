@@ -7,8 +7,8 @@ use ratchet_core::record::media::MediaHash;
 use ratchet_core::time::Timestamp;
 
 use super::sql::{Row, Tx};
-use super::versioned::{SKILLS, Which, described};
-use super::{Catalog, Noun, Verb, redaction};
+use super::versioned::{SKILLS, VersionedName, described};
+use super::{AuditAction, AuditObject, Catalog, redaction};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -91,7 +91,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if there is no such skill, or if a redaction rule matches a tag.
-    pub async fn tag_skill(
+    pub async fn set_skill_tags(
         &self,
         project: ProjectId,
         name: String,
@@ -105,8 +105,8 @@ impl Catalog {
             let said = Json::from_value(&tags.clone().into());
             redaction::must_pass(tx, &project, &[("tags", &said)])?;
             SKILLS.set_tags(tx, which, &tags, now)?;
-            let audited = Verb::Changed.what(Noun::Skill, &name);
-            tx.note(&project, now, &audited.became(format!("tags: {}", tags.join(", "))))?;
+            let audited = AuditAction::Changed.on(AuditObject::Skill, &name);
+            tx.audit(&project, now, &audited.became(format!("tags: {}", tags.join(", "))))?;
             must_find(tx, which, &newest)
         })
         .await
@@ -116,7 +116,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if there is no such version, or if `latest` would leave the newest one.
-    pub async fn label_skill(
+    pub async fn move_skill_labels(
         &self,
         project: ProjectId,
         (name, version): (String, u32),
@@ -137,15 +137,15 @@ impl Catalog {
                 tx.execute(sql, &[(&project).into(), (&name).into(), label.into()])?;
             }
             for label in labels.iter().filter(|label| *label != LATEST) {
-                SKILLS.put_label(tx, which, (label, version), now)?;
+                SKILLS.move_label(tx, which, (label, version), now)?;
             }
             let sql = "UPDATE skill SET updated_at = $4 \
                        WHERE project = $1 AND name = $2 AND version = $3";
             let values = [(&project).into(), (&name).into(), version.into(), now.into()];
             tx.execute(sql, &values)?;
-            let audited = Verb::Labelled.what(Noun::Skill, &name);
+            let audited = AuditAction::Labelled.on(AuditObject::Skill, &name);
             let audited = audited.was(described(version, &skill.labels));
-            tx.note(&project, now, &audited.became(described(version, &labels)))?;
+            tx.audit(&project, now, &audited.became(described(version, &labels)))?;
             must_find(tx, which, &pick)
         })
         .await
@@ -179,15 +179,16 @@ impl Catalog {
                 );
                 tx.execute(&sql, &[(&project).into(), (&name).into(), version.into()])?;
             }
-            SKILLS.settle(tx, which, now)?;
-            let audited = Verb::Deleted.what(Noun::Skill, &name).was(format!("v{version}"));
-            tx.note(&project, now, &audited)
+            SKILLS.after_deletion(tx, which, now)?;
+            let audited =
+                AuditAction::Deleted.on(AuditObject::Skill, &name).was(format!("v{version}"));
+            tx.audit(&project, now, &audited)
         })
         .await
     }
 }
 
-fn find(tx: &Tx<'_>, which: Which<'_>, pick: &Pick) -> StoreResult<Option<Skill>> {
+fn find(tx: &Tx<'_>, which: VersionedName<'_>, pick: &Pick) -> StoreResult<Option<Skill>> {
     let (project, name) = which;
     let (picked, pick) = SKILLS.picked(pick);
     let sql = format!("SELECT {COLUMNS} FROM skill WHERE project = $1 AND name = $2 AND {picked}");
@@ -209,7 +210,7 @@ fn find(tx: &Tx<'_>, which: Which<'_>, pick: &Pick) -> StoreResult<Option<Skill>
     Ok(Some(skill))
 }
 
-fn must_find(tx: &Tx<'_>, which: Which<'_>, pick: &Pick) -> StoreResult<Skill> {
+fn must_find(tx: &Tx<'_>, which: VersionedName<'_>, pick: &Pick) -> StoreResult<Skill> {
     let (_, name) = which;
     find(tx, which, pick)?.ok_or_else(|| {
         StoreError::NotFound(match pick {

@@ -3,7 +3,7 @@ use ratchet_core::quality::suggestion::{Edit, Progress, Severity, Suggestion};
 use ratchet_core::time::Timestamp;
 
 use super::sql::{FromColumn, Row, Tx, Value};
-use super::{Catalog, Noun, Verb};
+use super::{AuditAction, AuditObject, Catalog};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -90,9 +90,11 @@ impl Catalog {
             let sql = "UPDATE suggestion SET progress = $3 WHERE project = $1 AND id = $2";
             tx.execute(sql, &which)?;
             note_step(tx, (&project, &id), to, now)?;
-            let audited = Verb::Changed.what(Noun::Suggestion, &id).named(&known.suggestion.title);
+            let audited = AuditAction::Changed
+                .on(AuditObject::Suggestion, &id)
+                .named(&known.suggestion.title);
             let audited = audited.was(known.progress.as_str()).became(to.as_str());
-            tx.note(&project, now, &audited)?;
+            tx.audit(&project, now, &audited)?;
             one(tx, &project, &id)?.ok_or_else(|| StoreError::NotFound(format!("suggestion {id}")))
         })
         .await

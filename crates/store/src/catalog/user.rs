@@ -4,7 +4,7 @@ use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::sql::{Row, Tx};
-use super::{Catalog, Noun, Role, Verb, administration, login};
+use super::{AuditAction, AuditObject, Catalog, Role, administration, login};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -137,8 +137,8 @@ impl Catalog {
             let sql = "UPDATE person SET password_hash = $1 WHERE id = $2";
             tx.execute(sql, &[hash.into(), (&user).into()])?;
             login::end_all_but(tx, &user, kept_session.as_deref().unwrap_or_default())?;
-            let audited = Verb::Changed.what(Noun::Person, &user).named(&found.email);
-            tx.note_for_all(now, &audited.became("another password"))?;
+            let audited = AuditAction::Changed.on(AuditObject::Person, &user).named(&found.email);
+            tx.audit_server(now, &audited.became("another password"))?;
             Ok(found)
         })
         .await
@@ -174,8 +174,8 @@ pub(super) fn insert(tx: &Tx<'_>, user: User, password_hash: &str) -> StoreResul
             user.created_at.into(),
         ],
     )?;
-    let audited = Verb::Made.what(Noun::Person, &user.id).named(&user.email);
-    tx.note_for_all(user.created_at, &audited.became(user.role.as_str()))?;
+    let audited = AuditAction::Made.on(AuditObject::Person, &user.id).named(&user.email);
+    tx.audit_server(user.created_at, &audited.became(user.role.as_str()))?;
     Ok(user)
 }
 

@@ -9,7 +9,7 @@ use crate::StoreResult;
 use crate::project::ProjectId;
 
 /// A project and a name in it.
-pub(super) type Which<'a> = (&'a ProjectId, &'a str);
+pub(super) type VersionedName<'a> = (&'a ProjectId, &'a str);
 
 /// An entity with numbered versions under a name. Each label points at one version, `latest` at the
 /// newest; tags belong to the name. Tables: `x`, `x_label` and `x_tag`.
@@ -42,7 +42,7 @@ impl Versioned {
     pub(super) fn versions(
         self,
         tx: &Tx<'_>,
-        (project, name): Which<'_>,
+        (project, name): VersionedName<'_>,
     ) -> StoreResult<BTreeSet<u32>> {
         let sql = format!("SELECT version FROM {} WHERE project = $1 AND name = $2", self.table);
         Ok(tx.rows(&sql, &[project.into(), name.into()], |row| row.get(0))?.into_iter().collect())
@@ -52,7 +52,7 @@ impl Versioned {
     pub(super) fn labels(
         self,
         tx: &Tx<'_>,
-        (project, name): Which<'_>,
+        (project, name): VersionedName<'_>,
         version: u32,
     ) -> StoreResult<Vec<String>> {
         let sql = format!(
@@ -69,7 +69,7 @@ impl Versioned {
     pub(super) fn all_labels(
         self,
         tx: &Tx<'_>,
-        (project, name): Which<'_>,
+        (project, name): VersionedName<'_>,
     ) -> StoreResult<BTreeMap<u32, Vec<String>>> {
         let sql = format!(
             "SELECT version, label FROM {}_label WHERE project = $1 AND name = $2",
@@ -85,7 +85,11 @@ impl Versioned {
     }
 
     /// The tags of a name.
-    pub(super) fn tags(self, tx: &Tx<'_>, (project, name): Which<'_>) -> StoreResult<Vec<String>> {
+    pub(super) fn tags(
+        self,
+        tx: &Tx<'_>,
+        (project, name): VersionedName<'_>,
+    ) -> StoreResult<Vec<String>> {
         let sql = format!(
             "SELECT tag FROM {}_tag WHERE project = $1 AND name = $2 ORDER BY tag",
             self.table
@@ -97,7 +101,7 @@ impl Versioned {
     pub(super) fn labelled(
         self,
         tx: &Tx<'_>,
-        (project, name): Which<'_>,
+        (project, name): VersionedName<'_>,
         label: &str,
     ) -> StoreResult<Option<u32>> {
         let sql = format!(
@@ -108,10 +112,10 @@ impl Versioned {
     }
 
     /// Moves a label to a version and updates the time of both versions.
-    pub(super) fn put_label(
+    pub(super) fn move_label(
         self,
         tx: &Tx<'_>,
-        (project, name): Which<'_>,
+        (project, name): VersionedName<'_>,
         (label, version): (&str, u32),
         now: Timestamp,
     ) -> StoreResult<()> {
@@ -135,7 +139,7 @@ impl Versioned {
     pub(super) fn set_tags(
         self,
         tx: &Tx<'_>,
-        (project, name): Which<'_>,
+        (project, name): VersionedName<'_>,
         tags: &[String],
         now: Timestamp,
     ) -> StoreResult<()> {
@@ -144,7 +148,7 @@ impl Versioned {
         if wanted.iter().copied().eq(&had) {
             return Ok(());
         }
-        self.forget_tags(tx, (project, name))?;
+        self.delete_tags(tx, (project, name))?;
         let table = self.table;
         for tag in wanted {
             let sql = format!("INSERT INTO {table}_tag (project, name, tag) VALUES ($1, $2, $3)");
@@ -157,14 +161,19 @@ impl Versioned {
 
     /// Restores the invariants after a deletion: `latest` moves to the newest remaining version,
     /// and tags are deleted with the last.
-    pub(super) fn settle(self, tx: &Tx<'_>, which: Which<'_>, now: Timestamp) -> StoreResult<()> {
+    pub(super) fn after_deletion(
+        self,
+        tx: &Tx<'_>,
+        which: VersionedName<'_>,
+        now: Timestamp,
+    ) -> StoreResult<()> {
         match self.versions(tx, which)?.last() {
-            Some(newest) => self.put_label(tx, which, (LATEST, *newest), now),
-            None => self.forget_tags(tx, which),
+            Some(newest) => self.move_label(tx, which, (LATEST, *newest), now),
+            None => self.delete_tags(tx, which),
         }
     }
 
-    fn forget_tags(self, tx: &Tx<'_>, (project, name): Which<'_>) -> StoreResult<()> {
+    fn delete_tags(self, tx: &Tx<'_>, (project, name): VersionedName<'_>) -> StoreResult<()> {
         let sql = format!("DELETE FROM {}_tag WHERE project = $1 AND name = $2", self.table);
         tx.execute(&sql, &[project.into(), name.into()])?;
         Ok(())

@@ -6,22 +6,22 @@ use rusqlite::Connection;
 use super::{TelemetryDb, read};
 use crate::attached::{Attached, AttachedCount};
 use crate::project::ProjectId;
-use crate::trace_stream::{ObservationWalk, ScoreWalk, StreamedRows};
+use crate::trace_stream::{ObservationCursor, ScoreCursor, StreamedRows};
 use crate::{StoreError, StoreResult};
 
 impl TelemetryDb {
-    pub(crate) async fn walk_observations(
+    pub(crate) async fn observations_after(
         &self,
-        walk: ObservationWalk,
-    ) -> StoreResult<StreamedRows<Observation, ObservationWalk>> {
+        walk: ObservationCursor,
+    ) -> StoreResult<StreamedRows<Observation, ObservationCursor>> {
         let query = move |db: &Connection| read::trace_stream::observations(db, walk);
         self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }
 
-    pub(crate) async fn walk_scores(
+    pub(crate) async fn scores_after(
         &self,
-        walk: ScoreWalk,
-    ) -> StoreResult<StreamedRows<Score, ScoreWalk>> {
+        walk: ScoreCursor,
+    ) -> StoreResult<StreamedRows<Score, ScoreCursor>> {
         let query = move |db: &Connection| read::trace_stream::scores(db, walk);
         self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }

@@ -49,7 +49,7 @@ impl Shared {
     }
 
     /// Rejects content that would use the disk reserve.
-    fn check_room(&self, added: u64) -> StoreResult<()> {
+    fn check_free_space(&self, added: u64) -> StoreResult<()> {
         match &self.owned {
             Some((_, room)) if added > 0 => {
                 // Data is written twice: to the WAL, then from the WAL to the database.
@@ -140,7 +140,7 @@ impl CatalogDb {
         // Dropped without a commit, it is rolled back.
         let added = Cell::new(0);
         let done = work(&Tx::new(&transaction, &self.shared.file, &added))?;
-        self.shared.check_room(added.get())?;
+        self.shared.check_free_space(added.get())?;
         transaction.commit().map_err(failed)?;
         Ok(done)
     }

@@ -83,7 +83,7 @@ impl FromSql for Column<Environment> {
 }
 
 /// Unwraps an optional column.
-pub(super) fn uncolumn<T>(column: Option<Column<T>>) -> Option<T> {
+pub(super) fn column_value<T>(column: Option<Column<T>>) -> Option<T> {
     column.map(|column| column.0)
 }
 

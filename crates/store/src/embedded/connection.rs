@@ -49,7 +49,7 @@ pub(super) fn open(file: &Path, purpose: Purpose) -> StoreResult<Connection> {
         }
     };
     connection.execute_batch(settings).map_err(failed)?;
-    super::function::teach(&connection).map_err(failed)?;
+    super::function::register_functions(&connection).map_err(failed)?;
     Ok(connection)
 }
 

@@ -6,7 +6,7 @@ use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::column::{Column, uncolumn};
+use super::column::{Column, column_value};
 use super::load::project_number;
 use crate::experiment::{Experiment, StoredExperimentItem};
 use crate::project::ProjectId;
@@ -162,7 +162,6 @@ pub(super) fn read_experiment(row: &Row<'_>) -> rusqlite::Result<Experiment> {
     })
 }
 
-/// Reads an item with its experiment.
 pub(super) fn read_item(row: &Row<'_>) -> rusqlite::Result<StoredExperimentItem> {
     let (start, end): (Option<Column<Timestamp>>, Option<Column<Timestamp>>) =
         (row.get(16)?, row.get(17)?);
@@ -170,11 +169,11 @@ pub(super) fn read_item(row: &Row<'_>) -> rusqlite::Result<StoredExperimentItem>
         experiment: read_experiment(row)?,
         id: row.get(9)?,
         item: row.get(10)?,
-        version: uncolumn(row.get(11)?),
+        version: column_value(row.get(11)?),
         expected_output: json(row, 12)?,
         metadata: json(row, 13)?,
         trace: row.get::<_, Column<_>>(14)?.0,
-        observation: uncolumn(row.get(15)?),
+        observation: column_value(row.get(15)?),
         ran: start.zip(end).map(|(start, end)| TimeSpan { start: start.0, end: end.0 }),
         created_at: row.get::<_, Column<_>>(18)?.0,
         updated_at: row.get::<_, Column<_>>(19)?.0,

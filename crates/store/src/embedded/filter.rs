@@ -9,17 +9,21 @@ use ratchet_core::time::Timestamp;
 use rusqlite::types::Value;
 
 use crate::query::{
-    Compare, Condition, ObservationColumn, ScoreColumn, Test, TextTest, TimeRange, TraceColumn,
+    Compare, Condition, ObservationColumn, ScoreColumn, SessionColumn, Test, TextTest, TimeRange,
+    TraceColumn,
 };
 use crate::{StoreError, StoreResult};
+use member_columns::Members;
 use score_columns::Judged;
 
 /// Columns of a score.
 pub(super) mod score;
 /// Score columns of traces and observations.
 mod score_columns;
-/// The model column of traces.
-mod model_columns;
+/// Columns of a session.
+mod session;
+/// Columns of the records that belong to one: models of a trace, users of a session.
+mod member_columns;
 
 /// A growing WHERE clause and its parameters.
 #[derive(Clone, Debug, Default)]
@@ -48,8 +52,7 @@ pub(super) enum Kind {
     Tags(&'static str),
     Content(ContentPart),
     Judged(Judged),
-    /// The models called in a trace `t`.
-    Called,
+    Members(Members),
 }
 
 /// How to read a selected column.
@@ -69,7 +72,7 @@ impl Kind {
             Self::Tags(sql) => Some((sql.to_owned(), Form::Text)),
             Self::Number(sql) => Some((sql.to_owned(), Form::Number)),
             Self::Flag(sql) => Some((sql.to_owned(), Form::Flag)),
-            Self::Time(_) | Self::Content(_) | Self::Judged(_) | Self::Called => None,
+            Self::Time(_) | Self::Content(_) | Self::Judged(_) | Self::Members(_) => None,
         }
     }
 }
@@ -114,6 +117,14 @@ impl Where {
         })
     }
 
+    /// Adds conditions on sessions `s`.
+    pub(super) fn sessions(&mut self, conditions: &[Condition<SessionColumn>]) -> StoreResult<()> {
+        check_size(conditions)?;
+        conditions.iter().try_for_each(|condition| {
+            self.test(session::kind(condition.column)?, &condition.test, &condition.column)
+        })
+    }
+
     /// Adds conditions on scores `s` and their traces `t`.
     pub(super) fn scores(&mut self, conditions: &[Condition<ScoreColumn>]) -> StoreResult<()> {
         check_size(conditions)?;
@@ -136,7 +147,7 @@ impl Where {
         match (kind, test) {
             (Kind::Content(part), test) => self.content.push((part, test.clone())),
             (Kind::Judged(judged), test) if judged.takes(test) => self.judged(judged, test),
-            (Kind::Called, test) if model_columns::takes(test) => self.called(test),
+            (Kind::Members(members), test) if Members::takes(test) => self.members(members, test),
             (Kind::Text(sql), Test::IsNull) => self.and(format!("{sql} IS NULL"), []),
             (Kind::Text(sql), Test::IsNotNull) => self.and(format!("{sql} IS NOT NULL"), []),
             (
@@ -337,7 +348,7 @@ pub(super) fn trace_kind(column: TraceColumn) -> Kind {
         ),
         TraceColumn::ScoreNumbers => score_columns::of_trace(DataType::Numeric),
         TraceColumn::ScoreLabels => score_columns::of_trace(DataType::Categorical),
-        TraceColumn::ScoreTruths => score_columns::of_trace(DataType::Boolean),
+        TraceColumn::ScoreBooleans => score_columns::of_trace(DataType::Boolean),
         TraceColumn::DebugCount => Kind::Number("t.debugs"),
         TraceColumn::DefaultCount => Kind::Number("t.defaults"),
         TraceColumn::WarningCount => Kind::Number("t.warnings"),
@@ -352,7 +363,9 @@ pub(super) fn trace_kind(column: TraceColumn) -> Kind {
         TraceColumn::OutputCost => Kind::Number(
             "((SELECT sum(output_cost(costs)) FROM observation WHERE trace = t.no) / 1e12)",
         ),
-        TraceColumn::Models => Kind::Called,
+        TraceColumn::Models => {
+            Kind::Members(Members { rows: "observation m WHERE m.trace = t.no", column: "m.model" })
+        }
         TraceColumn::ApproximateCost => Kind::Number("(t.approximate_cost / 1e12)"),
         TraceColumn::Cost => Kind::Number("CASE WHEN t.costs_known > 0 THEN t.cost / 1e12 END"),
     }
@@ -366,7 +379,7 @@ pub(super) fn is_of_trace(column: ObservationColumn) -> bool {
             | ObservationColumn::ScoreCount
             | ObservationColumn::ScoreNumbers
             | ObservationColumn::ScoreLabels
-            | ObservationColumn::ScoreTruths
+            | ObservationColumn::ScoreBooleans
             | ObservationColumn::TraceName
             | ObservationColumn::TraceUser
             | ObservationColumn::TraceSession
@@ -423,7 +436,7 @@ pub(super) fn observation_kind(column: ObservationColumn) -> Kind {
         ObservationColumn::ScoreCount => Kind::Number(SCORES_OF_OBSERVATION),
         ObservationColumn::ScoreNumbers => score_columns::of_observation(DataType::Numeric),
         ObservationColumn::ScoreLabels => score_columns::of_observation(DataType::Categorical),
-        ObservationColumn::ScoreTruths => score_columns::of_observation(DataType::Boolean),
+        ObservationColumn::ScoreBooleans => score_columns::of_observation(DataType::Boolean),
         ObservationColumn::InputTokens => Kind::Number("o.input_tokens"),
         ObservationColumn::OutputTokens => Kind::Number("o.output_tokens"),
         ObservationColumn::TotalTokens => Kind::Number("o.total_tokens"),

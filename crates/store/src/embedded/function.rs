@@ -11,7 +11,7 @@ use super::stamps::Stamps;
 /// Registers the functions `input_cost(costs)` and `output_cost(costs)`, in picodollars, NULL if
 /// unknown; `is_counted(stamps)`, whether the usage of an observation was counted here; and
 /// `fold(text)`, lower case in any script.
-pub(super) fn teach(db: &Connection) -> rusqlite::Result<()> {
+pub(super) fn register_functions(db: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     db.create_scalar_function("input_cost", 1, flags, |context| side(context, Cost::input))?;
     db.create_scalar_function("output_cost", 1, flags, |context| side(context, Cost::output))?;

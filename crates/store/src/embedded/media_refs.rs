@@ -24,7 +24,7 @@ impl Catalog {
         let mentions = std::mem::take(&mut prepared.mentions);
         if !mentions.is_empty() {
             let (project, now) = (prepared.project.clone(), prepared.received_at);
-            self.note_mentions(project, mentions, now).await?;
+            self.record_media_refs(project, mentions, now).await?;
         }
         Ok(WritableBatch::noted(prepared))
     }

@@ -13,7 +13,7 @@ use ratchet_core::time::Timestamp;
 use rusqlite::{Connection, Row, params};
 
 use super::block::kept_json;
-use super::column::{Column, to_i64, to_u64, uncolumn};
+use super::column::{Column, column_value, to_i64, to_u64};
 use super::entry::{Entry, EntryMetadata};
 use super::facts::{Facts, text};
 use super::stamps::{Bit, Stamps};
@@ -189,7 +189,7 @@ pub(super) struct ObservationRow {
 /// Reads a row selected by [`COLUMNS`]. The trace's id is not among them: the caller knows it.
 pub(super) fn read(row: &Row<'_>, trace: TraceId) -> rusqlite::Result<ObservationRow> {
     let start: Column<Timestamp> = row.get(3)?;
-    let end = uncolumn(row.get(4)?);
+    let end = column_value(row.get(4)?);
     let created_at: Column<Timestamp> = row.get(27)?;
     let updated_at: Option<Column<Timestamp>> = row.get(28)?;
     let costs = row.get_ref(17)?.as_blob_or_null()?;
@@ -200,11 +200,11 @@ pub(super) fn read(row: &Row<'_>, trace: TraceId) -> rusqlite::Result<Observatio
         trace,
         kind: row.get::<_, Column<_>>(5)?.0,
         name: row.get(7)?,
-        parent: uncolumn(row.get(8)?),
+        parent: column_value(row.get(8)?),
         app_root: row.get(29)?,
         start: start.0,
         end: end.map(|end: Timestamp| end.max(start.0)),
-        completion_start: uncolumn(row.get(9)?),
+        completion_start: column_value(row.get(9)?),
         level: row.get::<_, Column<_>>(6)?.0,
         status_message: row.get(10)?,
         version: row.get(11)?,

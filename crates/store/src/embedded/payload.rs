@@ -108,7 +108,6 @@ impl<'a> Blocks<'a> {
             .map(Option::flatten)
     }
 
-    /// Placeholder for a damaged entry.
     fn damage_placeholder(&self, number: i64) -> rusqlite::Result<Entry> {
         let sql = "SELECT id FROM trace WHERE no = ?";
         let mut trace = self.db.prepare_cached(sql)?;

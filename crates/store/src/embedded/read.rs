@@ -30,7 +30,6 @@ const MAX_LIMIT: u64 = 10_000;
 
 /// A paginated SQL query.
 struct List<'a> {
-    /// `SELECT … FROM …`
     select: String,
     /// `SELECT count(*) FROM …`, for numbered pages.
     count: String,

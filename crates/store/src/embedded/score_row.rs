@@ -8,7 +8,7 @@ use ratchet_core::record::score::{Score, ScorePatch, ScoreSource, ScoreTarget, S
 use ratchet_core::time::Timestamp;
 use rusqlite::{Connection, Row, params};
 
-use super::column::{Column, uncolumn};
+use super::column::{Column, column_value};
 use super::entry::{Entry, EntryMetadata};
 use super::facts::text;
 use super::stamps::{Bit, Stamps};
@@ -186,7 +186,7 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<ScoreRow> {
         value: stamps.field(VALUE, value(row)?),
         source: stamps.field(SOURCE, ScoreSource::parse(&source)),
         timestamp: Earliest(stamps.has_time.then_some(timestamp.0)),
-        environment: stamps.field(ENVIRONMENT, uncolumn(row.get(12)?)),
+        environment: stamps.field(ENVIRONMENT, column_value(row.get(12)?)),
         comment: stamps.field(COMMENT, row.get(13)?),
         author: stamps.field(AUTHOR, row.get(14)?),
         config: stamps.field(CONFIG, row.get(15)?),
@@ -202,9 +202,9 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<ScoreRow> {
 }
 
 fn target(row: &Row<'_>) -> rusqlite::Result<Option<ScoreTarget>> {
-    let trace: Option<TraceId> = uncolumn(row.get(2)?);
-    let observation: Option<ObservationId> = uncolumn(row.get(3)?);
-    let session: Option<SessionId> = uncolumn(row.get(4)?);
+    let trace: Option<TraceId> = column_value(row.get(2)?);
+    let observation: Option<ObservationId> = column_value(row.get(3)?);
+    let session: Option<SessionId> = column_value(row.get(4)?);
     let dataset_run: Option<String> = row.get(5)?;
     Ok(match (trace, observation) {
         (Some(trace), Some(observation)) => Some(ScoreTarget::Observation(trace, observation)),

@@ -102,7 +102,6 @@ pub(super) const fn authority_number(authority: Authority) -> u8 {
     }
 }
 
-/// The authority of a number.
 pub(super) const fn authority_of(number: u8) -> Authority {
     match number {
         0 => Authority::Child,

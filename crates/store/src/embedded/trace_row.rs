@@ -9,7 +9,7 @@ use ratchet_core::record::trace::{LevelCounts, Trace, TracePatch, TraceSummary};
 use ratchet_core::time::Timestamp;
 use rusqlite::{Connection, Row, params};
 
-use super::column::{Column, to_i64, to_u64, uncolumn};
+use super::column::{Column, column_value, to_i64, to_u64};
 use super::entry::{Entry, EntryMetadata};
 use super::facts::{Facts, text};
 use super::stamps::{Bit, Stamps};
@@ -115,7 +115,6 @@ pub(super) struct TraceRow {
 }
 
 impl TraceRow {
-    /// A new trace.
     pub(super) fn new(no: i64, patch: TracePatch, now: Timestamp) -> Self {
         let sums = TraceSums::default();
         Self { no, patch, sums, payload: None, blocks: 0, created_at: now, updated_at: now }
@@ -262,10 +261,10 @@ pub(super) fn read(row: &Row<'_>, entry: Entry) -> rusqlite::Result<TraceRow> {
         timestamp: Earliest(stamps.has_time.then_some(timestamp.0)),
         name: stamps.field(NAME, row.get(3)?),
         user: stamps.field(USER, row.get(4)?),
-        session: stamps.field(SESSION, uncolumn::<SessionId>(row.get(5)?)),
+        session: stamps.field(SESSION, column_value::<SessionId>(row.get(5)?)),
         release: stamps.field(RELEASE, row.get(6)?),
         version: stamps.field(VERSION, row.get(7)?),
-        environment: stamps.field(ENVIRONMENT, uncolumn(row.get(8)?)),
+        environment: stamps.field(ENVIRONMENT, column_value(row.get(8)?)),
         agent: stamps.field(AGENT, row.get(9)?),
         tags,
         public: stamps.field(PUBLIC, row.get(11)?),
@@ -273,7 +272,7 @@ pub(super) fn read(row: &Row<'_>, entry: Entry) -> rusqlite::Result<TraceRow> {
         metadata: entry.metadata.into_metadata(metadata_stamp),
         input: stamps.field(INPUT, entry.input),
         output: stamps.field(OUTPUT, entry.output),
-        root: stamps.field(ROOT, uncolumn::<ObservationId>(row.get(13)?)),
+        root: stamps.field(ROOT, column_value::<ObservationId>(row.get(13)?)),
     };
     let count = |column: usize| row.get(column).map(to_u64);
     let sums = TraceSums {
@@ -283,8 +282,8 @@ pub(super) fn read(row: &Row<'_>, entry: Entry) -> rusqlite::Result<TraceRow> {
             warning: count(16)?,
             error: count(17)?,
         },
-        start: uncolumn(row.get(18)?),
-        end: uncolumn(row.get(19)?),
+        start: column_value(row.get(18)?),
+        end: column_value(row.get(19)?),
         input_tokens: count(20)?,
         output_tokens: count(21)?,
         total_tokens: count(22)?,

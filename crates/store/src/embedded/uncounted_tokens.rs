@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::TelemetryDb;
 use super::apply::{Applier, OpenTrace};
-use super::column::{Column, uncolumn};
+use super::column::{Column, column_value};
 use super::load::{load_observation, load_trace, project_number};
 use super::observation_row;
 use super::payload::Blocks;
@@ -161,7 +161,7 @@ fn noted(db: &Connection, before: Timestamp, limit: u32) -> rusqlite::Result<Vec
             trace_no: row.get(0)?,
             id: row.get::<_, Column<ObservationId>>(1)?.0,
             since: row.get::<_, Column<Timestamp>>(2)?.0,
-            trace: uncolumn(row.get(3)?),
+            trace: column_value(row.get(3)?),
             // A deleted project has an id that does not parse.
             project: project.and_then(|id| ProjectId::parse(&id).ok()),
         })

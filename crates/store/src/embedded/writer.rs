@@ -186,7 +186,7 @@ impl Writer {
         if group.batches.is_empty() {
             return;
         }
-        let room = self.check_room(group.weight);
+        let room = self.check_free_space(group.weight);
         let outcome = room.and_then(|()| self.write(group.batches.iter().map(|(batch, _)| batch)));
         let is_shared_fate =
             group.batches.len() == 1 || !matches!(outcome, Err(StoreError::Database(_)));
@@ -207,7 +207,7 @@ impl Writer {
     }
 
     /// Rejects a write that would use the disk reserve.
-    fn check_room(&mut self, weight: usize) -> StoreResult<()> {
+    fn check_free_space(&mut self, weight: usize) -> StoreResult<()> {
         // Data is written twice: to the WAL, then from the WAL to the database.
         let wanted = (weight as u64).saturating_mul(2);
         let checked = self.checkpoint_if_low(wanted).map_or(Ok(()), |space| space.check(wanted));
@@ -219,7 +219,7 @@ impl Writer {
     /// Checkpoints and truncates the WAL if the disk would have less than its reserve after growing
     /// by so many bytes and by the WAL's size. Returns the free space.
     fn checkpoint_if_low(&mut self, wanted: u64) -> Option<DiskSpace> {
-        let space = self.room.look()?;
+        let space = self.room.free_space()?;
         let log = compact::log_bytes(&self.file);
         if space.check(log.saturating_add(wanted)).is_ok() {
             return Some(space);
@@ -229,12 +229,12 @@ impl Writer {
         {
             tracing::warn!(error.cause = %error, "cannot checkpoint the WAL to free disk space");
         }
-        self.room.look()
+        self.room.free_space()
     }
 
     /// Free space, which limits the pages that one compaction slice may move.
     pub(super) fn free_bytes(&self) -> Option<DiskSpace> {
-        self.room.look()
+        self.room.free_space()
     }
 
     fn write<'a>(

@@ -24,7 +24,6 @@ pub const ALL: &[Behaviour] = &[
     ("nothing sums to nothing", |s| Box::pin(nothing(s))),
 ];
 
-/// All dimensions.
 pub(super) const DIMENSIONS: [Dimension; 13] = [
     Dimension::Environment,
     Dimension::Kind,

@@ -197,7 +197,8 @@ impl History {
             JobStep::Jump(seconds) => self.now = self.now.plus_nanos(seconds * 1_000_000_000),
             JobStep::Revive { id } => {
                 let key = (KIND, name(id));
-                let revived = self.catalog(0).revive_job(self.project.clone(), key, self.now).await;
+                let revived =
+                    self.catalog(0).requeue_dead_job(self.project.clone(), key, self.now).await;
                 assert_eq!(revived.is_ok(), self.model.revive(&name(id), self.now), "{revived:?}");
             }
             JobStep::Discard { id } => {

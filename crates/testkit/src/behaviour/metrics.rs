@@ -36,7 +36,6 @@ pub const ALL: &[Behaviour] = &[
 
 const HOUR: i64 = 3_600_000;
 
-/// The dimensions of an observation.
 const OBSERVATION_DIMENSIONS: [O; 19] = [
     O::Environment,
     O::Kind,

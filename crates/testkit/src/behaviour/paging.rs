@@ -11,7 +11,7 @@ use ratchet_store::query::{
     TraceColumn, TraceOrder, TraceQuery,
 };
 use ratchet_store::telemetry::Telemetry;
-use ratchet_store::trace_stream::{ObservationWalk, ScoreWalk};
+use ratchet_store::trace_stream::{ObservationCursor, ScoreCursor};
 
 use super::Behaviour;
 use crate::ask;
@@ -339,10 +339,10 @@ async fn walks(store: Telemetry) {
     store.record(told.build()).await.unwrap();
     let id = TraceId::parse("t").unwrap();
 
-    let mut next = Some(ObservationWalk::new(ours.clone(), id.clone(), Detail::Content));
+    let mut next = Some(ObservationCursor::new(ours.clone(), id.clone(), Detail::Content));
     let (mut walked, mut slices) = (Vec::new(), 0);
     while let Some(walk) = next {
-        let slice = store.walk_observations(walk).await.unwrap();
+        let slice = store.observations_after(walk).await.unwrap();
         assert!(slice.rows.len() <= 1_000);
         walked.extend(slice.rows);
         next = slice.rest;
@@ -354,10 +354,10 @@ async fn walks(store: Telemetry) {
     assert!(walked == listed, "a walk through observations differs from their list");
     assert!(slices > 5, "{slices} slices are too few for texts that long");
 
-    let mut next = Some(ScoreWalk::new(ours.clone(), id.clone()));
+    let mut next = Some(ScoreCursor::new(ours.clone(), id.clone()));
     let mut walked = Vec::new();
     while let Some(walk) = next {
-        let slice = store.walk_scores(walk).await.unwrap();
+        let slice = store.scores_after(walk).await.unwrap();
         walked.extend(slice.rows);
         next = slice.rest;
     }
@@ -365,8 +365,8 @@ async fn walks(store: Telemetry) {
     let listed = store.scores(query).await.unwrap().rows;
     assert!(walked == listed, "a walk through scores differs from their list");
 
-    let foreign = ObservationWalk::new(project("theirs"), id, Detail::Row);
-    let slice = store.walk_observations(foreign).await.unwrap();
+    let foreign = ObservationCursor::new(project("theirs"), id, Detail::Row);
+    let slice = store.observations_after(foreign).await.unwrap();
     assert!(slice.rows.is_empty() && slice.rest.is_none());
 }
 

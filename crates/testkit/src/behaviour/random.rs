@@ -23,7 +23,6 @@ use crate::reading::Reading;
 use crate::recording::RecordBatch;
 use crate::reference_store::Model;
 
-/// One operation on the store.
 #[derive(Clone)]
 enum StoreOperation {
     Recorded(Vec<Patch>),

@@ -2,7 +2,9 @@ use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::money::Money;
 use ratchet_core::record::observation::Level;
 use ratchet_store::attached::{Attached, AttachedCount, MAX_ATTACHED};
-use ratchet_store::query::SessionEnds;
+use ratchet_store::query::{
+    Compare, Condition, SessionColumn, SessionEnds, SessionQuery, Test, TextTest,
+};
 use ratchet_store::telemetry::Telemetry;
 
 use super::Behaviour;
@@ -18,6 +20,7 @@ pub const ALL: &[Behaviour] = &[
     ("an update replaces what it was counted as", |s| Box::pin(updates_are_not_added(s))),
     ("an unknown cost is unknown, not zero", |s| Box::pin(unknown_cost(s))),
     ("a session sums its traces", |s| Box::pin(a_session_sums_up(s))),
+    ("sessions are filtered by their fields", |s| Box::pin(sessions_are_filtered(s))),
     ("sessions know how they begin and end", |s| Box::pin(ends_of_sessions(s))),
     ("a trace moves from session to session", |s| Box::pin(a_trace_moves(s))),
     ("a session without traces is gone", |s| Box::pin(an_empty_session_is_gone(s))),
@@ -103,6 +106,45 @@ async fn a_session_sums_up(store: Telemetry) {
     assert_eq!(listed[0].id.to_string(), "other", "newest first");
     assert_eq!(listed[1], session);
     assert_eq!(ask::session(&store, &shop, "nobody's").await, None);
+}
+
+async fn sessions_are_filtered(store: Telemetry) {
+    let shop = project("shop");
+    let told = batch(&shop)
+        .with(trace("t1").in_session("a").beginning(100).for_user("ann"))
+        .with(trace("t2").in_session("a").beginning(200).for_user("bob"))
+        .with(trace("t3").in_session("b").beginning(300).in_environment("prod"))
+        // The first trace ends after the last one.
+        .with(generation("g1").of("t1").lasting(100, 5_100).tokens(1, 2).costing(0.5))
+        .with(tool("x").of("t3").lasting(300, 400).level(Level::Error))
+        .with(score("q").on("quality").of_session("a").number(0.5));
+    store.record(told.build()).await.unwrap();
+    let text = |how, text: &str| Test::Text(how, text.to_owned());
+    let any = |word: &str| Test::AnyOf(vec![word.to_owned()]);
+    let quality = Test::Key("quality".to_owned(), Box::new(Test::Number(Compare::Less, 0.6)));
+    let cases = [
+        (SessionColumn::Id, text(TextTest::Equals, "a"), "a"),
+        (SessionColumn::Users, any("bob"), "a"),
+        (SessionColumn::Users, text(TextTest::Differs, "bob"), "b"),
+        (SessionColumn::Users, Test::IsNull, "b"),
+        (SessionColumn::Environment, any("prod"), "b"),
+        (SessionColumn::CreatedAt, Test::Time(Compare::Greater, at(200)), "b"),
+        (SessionColumn::LastActivity, Test::Time(Compare::Equal, at(200)), "a"),
+        (SessionColumn::TraceCount, Test::Number(Compare::Greater, 1.0), "a"),
+        (SessionColumn::ErrorCount, Test::Number(Compare::AtLeast, 1.0), "b"),
+        (SessionColumn::Duration, Test::Number(Compare::Equal, 5.0), "a"),
+        (SessionColumn::TotalTokens, Test::Number(Compare::Equal, 3.0), "a"),
+        (SessionColumn::Cost, Test::IsNull, "b"),
+        (SessionColumn::ScoreCount, Test::Number(Compare::Equal, 0.0), "b"),
+        (SessionColumn::ScoreNumbers, quality, "a"),
+    ];
+    for (column, test, expected) in cases {
+        let conditions = vec![Condition { column, test }];
+        let query = SessionQuery { conditions, ..ask::all_sessions(&shop) };
+        let page = store.sessions(query).await.unwrap();
+        let ids: Vec<_> = page.rows.iter().map(|session| session.id.to_string()).collect();
+        assert_eq!((ids, page.total), (vec![expected.to_owned()], Some(1)), "{column:?}");
+    }
 }
 
 async fn ends_of_sessions(store: Telemetry) {

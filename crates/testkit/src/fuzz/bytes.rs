@@ -1,6 +1,6 @@
 //! Mutations of arbitrary bytes.
 
-use crate::seeded_random::Chance;
+use crate::seeded_random::SeededRandom;
 
 const NUMBERS: [&[u8]; 12] = [
     &[0],
@@ -18,7 +18,12 @@ const NUMBERS: [&[u8]; 12] = [
 ];
 
 /// A mutated copy of the input; `other` is another input to splice from.
-pub(super) fn mutate(input: &[u8], other: &[u8], words: &[&str], chance: &mut Chance) -> Vec<u8> {
+pub(super) fn mutate(
+    input: &[u8],
+    other: &[u8],
+    words: &[&str],
+    chance: &mut SeededRandom,
+) -> Vec<u8> {
     let mut bytes = input.to_vec();
     let at = chance.below(bytes.len() + 1);
     let end = at + chance.below((bytes.len() - at).min(64) + 1);
@@ -46,7 +51,7 @@ pub(super) fn mutate(input: &[u8], other: &[u8], words: &[&str], chance: &mut Ch
     bytes
 }
 
-fn byte(chance: &mut Chance) -> u8 {
+fn byte(chance: &mut SeededRandom) -> u8 {
     u8::try_from(chance.below(256)).unwrap()
 }
 

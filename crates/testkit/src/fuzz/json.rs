@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::seeded_random::Chance;
+use crate::seeded_random::SeededRandom;
 
 /// A mutated copy of the document; `None` when the input is not JSON.
-pub(super) fn mutate(input: &[u8], words: &[&str], chance: &mut Chance) -> Option<Vec<u8>> {
+pub(super) fn mutate(input: &[u8], words: &[&str], chance: &mut SeededRandom) -> Option<Vec<u8>> {
     let mut document: Value = serde_json::from_slice(input).ok()?;
     let places = count(&document);
     let mut target = chance.below(places);
@@ -37,7 +37,7 @@ fn visit(value: &mut Value, number: &mut usize, change: &mut dyn FnMut(&mut Valu
     }
 }
 
-fn changed(value: &Value, words: &[&str], chance: &mut Chance) -> Value {
+fn changed(value: &Value, words: &[&str], chance: &mut SeededRandom) -> Value {
     match (chance.below(6), value) {
         (0 | 1, Value::Object(map)) if !map.is_empty() => {
             let mut map = map.clone();
@@ -68,14 +68,14 @@ fn changed(value: &Value, words: &[&str], chance: &mut Chance) -> Value {
 }
 
 /// The value nested in many lists or maps.
-fn nested(value: Value, chance: &mut Chance) -> Value {
+fn nested(value: Value, chance: &mut SeededRandom) -> Value {
     let depth = [3, 70, 120][chance.below(3)];
     let is_list = chance.once_in(2);
     let wrap = |inner, _| if is_list { json!([inner]) } else { json!({ "a": inner }) };
     (0..depth).fold(value, wrap)
 }
 
-fn word(words: &[&str], chance: &mut Chance) -> String {
+fn word(words: &[&str], chance: &mut SeededRandom) -> String {
     let odd = ["", "\0", "__proto__", "日本", "a.0.b", "a[0]"];
     if words.is_empty() || chance.once_in(3) {
         (*chance.pick(&odd)).to_owned()
@@ -84,7 +84,7 @@ fn word(words: &[&str], chance: &mut Chance) -> String {
     }
 }
 
-fn scalar(words: &[&str], chance: &mut Chance) -> Value {
+fn scalar(words: &[&str], chance: &mut SeededRandom) -> Value {
     match chance.below(16) {
         0 => Value::Null,
         1 => json!(true),

@@ -1,7 +1,7 @@
 //! Mutations of protobuf messages that preserve valid lengths, so that the damage is deep inside
 //! and not at the first length.
 
-use crate::seeded_random::Chance;
+use crate::seeded_random::SeededRandom;
 
 /// One field of a message.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ enum Value {
 const MAX_DEPTH: usize = 12;
 
 /// A mutated copy of the message; `None` when the input is not a message.
-pub(super) fn mutate(input: &[u8], chance: &mut Chance) -> Option<Vec<u8>> {
+pub(super) fn mutate(input: &[u8], chance: &mut SeededRandom) -> Option<Vec<u8>> {
     let mut message = parse(input, 0)?;
     let places = count(&message);
     let mut target = chance.below(places);
@@ -80,7 +80,7 @@ fn count(message: &[Field]) -> usize {
 }
 
 /// Mutates the nth message or field in order.
-fn change(message: &mut Vec<Field>, number: &mut usize, chance: &mut Chance) -> bool {
+fn change(message: &mut Vec<Field>, number: &mut usize, chance: &mut SeededRandom) -> bool {
     if *number == 0 {
         rearrange(message, chance);
         return true;
@@ -101,7 +101,7 @@ fn change(message: &mut Vec<Field>, number: &mut usize, chance: &mut Chance) -> 
     false
 }
 
-fn rearrange(message: &mut Vec<Field>, chance: &mut Chance) {
+fn rearrange(message: &mut Vec<Field>, chance: &mut SeededRandom) {
     if message.is_empty() {
         message.push(Field { number: 1, value: Value::Varint(chance.number()) });
         return;
@@ -122,7 +122,7 @@ fn rearrange(message: &mut Vec<Field>, chance: &mut Chance) {
     }
 }
 
-fn distort(field: &mut Field, chance: &mut Chance) {
+fn distort(field: &mut Field, chance: &mut SeededRandom) {
     let odd = [0, 1, u64::MAX, 1 << 63, 0x7fff_ffff, 1 << 32];
     field.value = match (chance.below(8), field.value.clone()) {
         (0, value) => {

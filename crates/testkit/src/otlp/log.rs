@@ -53,7 +53,6 @@ impl LogsBuilder {
     }
 }
 
-/// A log record builder.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct LogBuilder(LogRecord);
@@ -64,7 +63,6 @@ impl LogBuilder {
         self
     }
 
-    /// Sets the span.
     pub fn during(mut self, trace: u128, span: u64) -> Self {
         self.0.trace_id = trace.to_be_bytes().into();
         self.0.span_id = span.to_be_bytes().into();

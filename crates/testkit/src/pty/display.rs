@@ -47,7 +47,6 @@ impl Display {
         rows.join("\n").trim_end().to_owned()
     }
 
-    /// The row of the cursor.
     pub fn cursor_row(&self) -> String {
         let row = self.rows.get(self.cursor.0).map_or(&[][..], Vec::as_slice);
         row.iter().filter(|c| **c != WIDE).collect::<String>().trim_end().to_owned()

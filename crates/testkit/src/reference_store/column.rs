@@ -182,7 +182,6 @@ fn judged<'a>(scores: impl Iterator<Item = &'a Score>, data_type: DataType) -> C
     Cell::Labels(scores.map(label).collect())
 }
 
-/// The context of a record.
 pub(super) struct RecordContext {
     pub(super) steps: Vec<Observation>,
     pub(super) scores: Vec<Score>,
@@ -197,7 +196,6 @@ impl RecordContext {
         })
     }
 
-    /// The scores on an observation.
     fn on_step(&self, seen: &Observation) -> impl Iterator<Item = &Score> {
         let target = ScoreTarget::Observation(seen.trace.clone(), seen.id.clone());
         self.scores.iter().filter(move |score| score.target == target)
@@ -228,7 +226,7 @@ pub(super) fn of_trace(trace: &Trace, around: &RecordContext, column: TraceColum
         TraceColumn::ScoreCount => count(around.on_trace(trace).count() as u64),
         TraceColumn::ScoreNumbers => judged(around.on_trace(trace), DataType::Numeric),
         TraceColumn::ScoreLabels => judged(around.on_trace(trace), DataType::Categorical),
-        TraceColumn::ScoreTruths => judged(around.on_trace(trace), DataType::Boolean),
+        TraceColumn::ScoreBooleans => judged(around.on_trace(trace), DataType::Boolean),
         TraceColumn::DebugCount => count(levels.debug),
         TraceColumn::DefaultCount => count(levels.default),
         TraceColumn::WarningCount => count(levels.warning),
@@ -295,7 +293,7 @@ pub(super) fn of_observation(
         ObservationColumn::ScoreCount => count(around.on_step(seen).count() as u64),
         ObservationColumn::ScoreNumbers => judged(around.on_step(seen), DataType::Numeric),
         ObservationColumn::ScoreLabels => judged(around.on_step(seen), DataType::Categorical),
-        ObservationColumn::ScoreTruths => judged(around.on_step(seen), DataType::Boolean),
+        ObservationColumn::ScoreBooleans => judged(around.on_step(seen), DataType::Boolean),
         ObservationColumn::InputTokens => count(seen.usage.input()),
         ObservationColumn::OutputTokens => count(seen.usage.output()),
         ObservationColumn::TotalTokens => count(seen.usage.total()),

@@ -62,6 +62,22 @@ fn telemetry_is_written_by_the_record_stage() {
     );
 }
 
+#[test]
+fn blocking_work_is_started_in_one_place() {
+    LineRule {
+        advice: "blocking work has a limit: use ratchet_store::blocking",
+        covers: |path| is_product(path) && !path.starts_with("crates/store/src/blocking"),
+        is_broken_by: |line| {
+            ["spawn_blocking(", "block_in_place("].iter().any(|it| line.contains(it))
+        },
+    }
+    .check(
+        "crates/server/src/a.rs",
+        &["tokio::task::spawn_blocking(move || read())", "block_in_place(|| read())"],
+        &["blocking::run(move || read())"],
+    );
+}
+
 /// The modules that may name Langfuse's wire types: each converts them at its border.
 const WIRE_MODULES: [&str; 8] = [
     "crates/remote/src/",

@@ -67,7 +67,7 @@ const OLD_MODULES: [(&str, &[&str]); 7] = [
     ("cli", &["vouching", "door", "workplace"]),
 ];
 
-const OLD_TYPES: [&str; 24] = [
+const OLD_TYPES: [&str; 37] = [
     "ScoringDesk",
     "Bench",
     "Again",
@@ -92,10 +92,23 @@ const OLD_TYPES: [&str; 24] = [
     "Outlet",
     "Inquiry",
     "Unjudged",
+    "Chatter",
+    "Stopper",
+    "BesideScore",
+    "ObservationWalk",
+    "Ahead",
+    "Noun",
+    "Verb",
+    "Paper",
+    "Receipt",
+    "KeptEffect",
+    "LongSent",
+    "Way",
+    "Room",
 ];
 
 /// Phrases that pages, help and reports used before they had the usual words.
-const OLD_PHRASES: [&str; 27] = [
+const OLD_PHRASES: [&str; 42] = [
     "How they lie",
     "With 95 % confidence",
     "What for",
@@ -123,6 +136,21 @@ const OLD_PHRASES: [&str; 27] = [
     "Tell this browser",
     "Become the owner",
     "Usual columns",
+    "19 of 20",
+    "From the second week on",
+    "The judge follows people",
+    "Etc/UTC clocks",
+    "names given",
+    "May do without asking",
+    "the program's own choice",
+    "To the start",
+    "omeone at this machine",
+    "of any era",
+    "Say who may sign in",
+    "Look for what is wrong with a data folder",
+    "Give disk space that",
+    "Tell how far the judge agrees",
+    "Record what other programs",
 ];
 
 fn old_module(path: &str) -> Option<&str> {
@@ -283,7 +311,7 @@ fn stages_are_the_modules_that_the_design_names() {
 }
 
 /// Packages that the lock file may have. Raising it takes an ADR.
-const MAX_PACKAGES: usize = 422;
+const MAX_PACKAGES: usize = 415;
 
 #[test]
 fn dependencies_stay_few() {

@@ -74,7 +74,7 @@ impl FakeBrowser {
     ///
     /// # Panics
     /// If the signature is not by this public key.
-    pub fn vouched(letter: &ReceivedMessage, public: &str) -> Value {
+    pub fn verified_claims(letter: &ReceivedMessage, public: &str) -> Value {
         let said = letter.header("authorization").strip_prefix("vapid t=").unwrap();
         let (token, key) = said.split_once(", k=").unwrap();
         assert_eq!(key, public);

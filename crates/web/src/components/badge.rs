@@ -22,7 +22,6 @@ impl Decider {
         }
     }
 
-    /// Source of a score.
     pub const fn of_source(source: ScoreSource) -> Self {
         match source {
             ScoreSource::Api => Self::Code,

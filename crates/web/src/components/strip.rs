@@ -14,7 +14,6 @@ const LANE: (usize, usize) = (7, 2);
 const LINKED: usize = 600;
 const TICKS: i64 = 4;
 
-/// A bar of a strip.
 #[derive(Clone, Debug)]
 pub(crate) struct StripBar {
     pub(crate) id: String,

@@ -11,7 +11,6 @@ use crate::trace_tree::Mark;
 /// Maximum indentation; deeper levels are not indented further.
 const MAX_INDENT: usize = 16;
 
-/// A line of a tree.
 #[derive(Clone, Debug)]
 pub(crate) struct TreeLine {
     /// Its number among all lines, from 0.

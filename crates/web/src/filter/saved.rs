@@ -19,11 +19,11 @@ impl Filter {
     ///
     /// # Errors
     /// What cannot be kept, term by term.
-    pub(crate) fn to_kept(&self, on: Counted) -> Result<Vec<FilterCondition>, Vec<String>> {
+    pub(crate) fn to_stored(&self, on: Counted) -> Result<Vec<FilterCondition>, Vec<String>> {
         let mut kept = Vec::new();
         let mut problems = Vec::new();
         for term in &self.terms {
-            match term_to_kept(term, on) {
+            match term_to_stored(term, on) {
                 Some(filter) => kept.push(filter),
                 None => problems.push(format!("charts do not support the filter “{term}”")),
             }
@@ -32,11 +32,14 @@ impl Filter {
     }
 
     /// What kept conditions mean in the language, and those it has no words for.
-    pub(crate) fn of_kept(kept: &[FilterCondition], on: Counted) -> (Self, Vec<FilterCondition>) {
+    pub(crate) fn from_stored(
+        kept: &[FilterCondition],
+        on: Counted,
+    ) -> (Self, Vec<FilterCondition>) {
         let mut filter = Self::default();
         let mut others = Vec::new();
         for one in kept {
-            match term_of_kept(one, on) {
+            match term_from_stored(one, on) {
                 Some(term) => filter.terms.push(term),
                 None => others.push(one.clone()),
             }
@@ -49,12 +52,12 @@ fn condition(column: &str, kind: FilterKind, operator: Operator, value: Value) -
     FilterCondition { column: column.to_owned(), operator, kind, value, key: None }
 }
 
-fn term_to_kept(term: &Term, on: Counted) -> Option<FilterCondition> {
+fn term_to_stored(term: &Term, on: Counted) -> Option<FilterCondition> {
     let negated = term.negated;
     match &term.what {
         TermCondition::Text(_) => None,
         TermCondition::Word(field, pattern) => {
-            word_to_kept(column(*field, on)?, *field, pattern, negated)
+            word_to_stored(column(*field, on)?, *field, pattern, negated)
         }
         TermCondition::Number(field, how, number) => {
             let operator = sign(*how, negated)?;
@@ -97,7 +100,7 @@ fn term_to_kept(term: &Term, on: Counted) -> Option<FilterCondition> {
     }
 }
 
-fn word_to_kept(
+fn word_to_stored(
     column: &str,
     field: RecordField,
     pattern: &Pattern,
@@ -170,7 +173,7 @@ fn field_of(name: &str, on: Counted) -> Option<&'static FieldFacts> {
     field.filter(|_| is_filter).map(RecordField::facts)
 }
 
-fn term_of_kept(kept: &FilterCondition, on: Counted) -> Option<Term> {
+fn term_from_stored(kept: &FilterCondition, on: Counted) -> Option<Term> {
     let (operator, value) = (kept.operator, &kept.value);
     let field = |is_kind: fn(FieldKind) -> bool| {
         field_of(&kept.column, on).filter(|facts| is_kind(facts.kind)).map(|facts| facts.field)
@@ -210,12 +213,12 @@ fn term_of_kept(kept: &FilterCondition, on: Counted) -> Option<Term> {
             let flag = field(|kind| kind == FieldKind::Boolean)?;
             term(TermCondition::Is(flag), value.as_bool()? != (operator == Operator::Equal))
         }
-        _ if on == Counted::Observations => score_of_kept(kept),
+        _ if on == Counted::Observations => score_from_stored(kept),
         _ => None,
     }
 }
 
-fn score_of_kept(kept: &FilterCondition) -> Option<Term> {
+fn score_from_stored(kept: &FilterCondition) -> Option<Term> {
     let name = kept.key.clone()?;
     let (operator, value) = (kept.operator, &kept.value);
     let (verdict, negated) = match (OBSERVATION.by_api_name(&kept.column)?.kind, kept.kind) {
@@ -285,8 +288,8 @@ mod tests {
         ] {
             let typed = Filter::parse(ListKind::Observations, text).filter;
             assert_eq!(typed.terms.len(), 1, "{text}");
-            let kept = typed.to_kept(Counted::Observations).unwrap();
-            let (back, others) = Filter::of_kept(&kept, Counted::Observations);
+            let kept = typed.to_stored(Counted::Observations).unwrap();
+            let (back, others) = Filter::from_stored(&kept, Counted::Observations);
             let upper = |filter: &Filter| filter.to_string().to_uppercase();
             assert_eq!((upper(&back), others.len()), (upper(&typed), 0), "{text}");
         }
@@ -295,7 +298,7 @@ mod tests {
     #[test]
     fn what_cannot_be_kept_is_named() {
         let refused = |text: &str, on| {
-            Filter::parse(ListKind::Observations, text).filter.to_kept(on).unwrap_err().join(" ")
+            Filter::parse(ListKind::Observations, text).filter.to_stored(on).unwrap_err().join(" ")
         };
         assert!(refused("\"free text\"", Counted::Observations).contains("free text"));
         assert!(refused("name:x level:error", Counted::Scores).contains("level:error"));
@@ -307,7 +310,7 @@ mod tests {
             key: Some("team".to_owned()),
             ..condition("metadata", FilterKind::StringObject, Operator::Equal, json!("red"))
         };
-        let (filter, others) = Filter::of_kept(&[metadata], Counted::Observations);
+        let (filter, others) = Filter::from_stored(&[metadata], Counted::Observations);
         assert!(filter.terms.is_empty());
         assert_eq!(others.iter().map(in_words).collect::<Vec<_>>(), ["metadata.team = \"red\""]);
     }

@@ -58,7 +58,7 @@ async fn show(
     let stations = stages::gather(&web, &ctx).await?;
     let course = sums::over_time(&web, &ctx, ctx.range(), &[]).await?;
     let (names, course) = (course.course.names(), course.all());
-    let reach = sums::agent_reach(&web, &ctx, ctx.range()).await?;
+    let reach = sums::agent_scan_start(&web, &ctx, ctx.range()).await?;
     page.body = html! {
         (drifted(&web, &ctx).await?)
         (stages::draw(&stations))

@@ -1,7 +1,7 @@
 //! Lists of what was recorded: filter, columns, order, pages, the same for traces and observations.
 
 /// What a list can show of each row.
-mod column;
+pub(super) mod column;
 /// List state from the URL.
 mod state;
 /// What a row of a list is.

@@ -30,7 +30,7 @@ use crate::web::Web;
 
 use fields::PlaygroundForm;
 
-pub(super) use model_calls::{ModelResult, greet};
+pub(super) use model_calls::{ModelResult, test_connection};
 pub(super) use outcome::facts;
 
 /// Maximum number of connections to choose from.

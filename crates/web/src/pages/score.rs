@@ -114,7 +114,6 @@ fn body(
     }
 }
 
-/// Tabs for the score source.
 fn tabs(parts: &[ScoreSummary], source: Option<ScoreSource>, ctx: &RequestContext) -> Markup {
     let here = ctx.here().without("cursor").without("source");
     let is_there = |known: &ScoreSource| {

@@ -4,9 +4,11 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use maud::{Markup, html};
+use ratchet_core::record::field_table::SESSION;
 use ratchet_core::record::session::Session;
-use ratchet_store::query::{Paging, SessionEnds, SessionQuery};
+use ratchet_store::query::{Condition, Paging, SessionColumn, SessionEnds, SessionQuery, Test};
 
+use super::lists::column::ListColumn;
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
 use crate::frame::{Page, Section};
@@ -24,10 +26,14 @@ pub(super) fn routes() -> Router<Web> {
 async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
     let cursor = ctx.params.get("cursor").map(str::to_owned);
     let is_further = cursor.is_some();
+    let environment = ctx.scope.environment.clone().map(|environment| Condition {
+        column: SessionColumn::Environment,
+        test: Test::AnyOf(vec![environment]),
+    });
     let question = SessionQuery {
         project: ctx.project_id(),
         range: ctx.range(),
-        environments: ctx.scope.environment.clone().into_iter().collect(),
+        conditions: environment.into_iter().collect(),
         paging: Paging::After { cursor, limit: ROWS },
     };
     let sessions = web.store.telemetry.sessions(question).await?;
@@ -51,49 +57,71 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
 
 /// A table of sessions, made of [`row`]s.
 pub(super) fn list(rows: Vec<Row>) -> Markup {
-    let columns = vec![
-        Column::text("Session"),
-        Column::wide("First message"),
-        Column::text("User"),
-        Column::number("Turns"),
-        Column::number("Duration"),
-        Column::number("Tokens"),
-        Column::number("Cost"),
-        Column::number("Errors"),
-        Column::number("Last turn"),
-    ];
+    let columns = SESSION.default_columns.iter().map(|field| {
+        let column = ListColumn(*field);
+        Column { align: column.align(), ..Column::text(column.title()) }
+    });
+    let columns = columns.collect();
     let table = Table { caption: "Sessions".to_owned(), columns, rows, select_for: None };
     html! { div.session-list { (table::table(&table)) } }
 }
 
 /// A row of the sessions table.
 pub(super) fn row(session: &Session, ends: &SessionEnds, ctx: &RequestContext) -> Row {
-    let id = session.id.to_string();
-    let both = || ends.first.iter().chain(&ends.last);
-    let user = both().find_map(|trace| trace.user.as_deref().filter(|user| !user.is_empty()));
-    let ended = both().filter_map(|trace| trace.summary.end).max();
-    let duration = ended.unwrap_or(session.last_at).max(session.last_at).since(session.created_at);
-    let input = ends.first.as_ref().and_then(|trace| trace.content.as_ref()?.input.as_ref());
-    let opening = input.map(|input| message_preview::opening(input.as_str())).unwrap_or_default();
+    let columns = SESSION.default_columns.iter().filter_map(|field| SESSION.listed(*field));
     Row {
-        link: Some(ctx.to(&["sessions", &id])),
-        cells: vec![
-            html! { span title=(id) { bdi { (id) } } },
-            html! { span title=(opening) { bdi { (opening) } } },
-            user_link(user, ctx),
-            html! { (figure::grouped(session.traces)) },
-            html! { (figure::duration(duration)) },
-            figure::tokens_in_part(session.total_tokens, session.approximate_cost),
-            figure::cost_in_part(session.cost, session.approximate_cost),
-            errors(session.errors),
-            figure::ago(session.last_at, ctx.now),
-        ],
+        link: Some(ctx.to(&["sessions", session.id.to_string().as_str()])),
+        cells: columns.map(|column| cell(column.column, session, ends, ctx)).collect(),
         failed: session.errors > 0,
-        id,
+        id: session.id.to_string(),
     }
 }
 
-/// Link to a user.
+fn cell(
+    column: SessionColumn,
+    session: &Session,
+    ends: &SessionEnds,
+    ctx: &RequestContext,
+) -> Markup {
+    let both = || ends.first.iter().chain(&ends.last);
+    match column {
+        SessionColumn::Id => {
+            let id = session.id.to_string();
+            html! { span title=(id) { bdi { (id) } } }
+        }
+        SessionColumn::FirstMessage => first_message(ends),
+        SessionColumn::Users => {
+            let mut users = both().filter_map(|trace| trace.user.as_deref());
+            user_link(users.find(|user| !user.is_empty()), ctx)
+        }
+        SessionColumn::TraceCount => html! { (figure::grouped(session.traces)) },
+        SessionColumn::Duration => {
+            let ends = both().filter_map(|trace| trace.summary.end).chain([session.last_at]);
+            let end = ends.max().unwrap_or(session.last_at);
+            html! { (figure::duration(end.since(session.created_at))) }
+        }
+        SessionColumn::TotalTokens => {
+            figure::tokens_in_part(session.total_tokens, session.approximate_cost)
+        }
+        SessionColumn::Cost => figure::cost_in_part(session.cost, session.approximate_cost),
+        SessionColumn::ErrorCount => errors(session.errors),
+        SessionColumn::CreatedAt => figure::ago(session.created_at, ctx.now),
+        SessionColumn::LastActivity => figure::ago(session.last_at, ctx.now),
+        SessionColumn::Environment => html! { (session.environment.as_str()) },
+        // Not listed: the page does not load the scores of each row.
+        SessionColumn::ScoreCount
+        | SessionColumn::ScoreNumbers
+        | SessionColumn::ScoreLabels
+        | SessionColumn::ScoreBooleans => html! {},
+    }
+}
+
+fn first_message(ends: &SessionEnds) -> Markup {
+    let input = ends.first.as_ref().and_then(|trace| trace.content.as_ref()?.input.as_ref());
+    let opening = input.map(|input| message_preview::opening(input.as_str())).unwrap_or_default();
+    html! { span title=(opening) { bdi { (opening) } } }
+}
+
 pub(super) fn user_link(user: Option<&str>, ctx: &RequestContext) -> Markup {
     html! {
         @if let Some(user) = user {

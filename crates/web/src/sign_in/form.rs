@@ -83,7 +83,6 @@ fn seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
 
-/// The form to sign in with.
 #[derive(Clone, Debug)]
 pub(super) struct SignInForm<'a> {
     pub(super) email: &'a str,

@@ -1,7 +1,7 @@
 //! Who changed what, as a page and as a file.
 
 use ratchet_core::catalog::prompt::PromptBody;
-use ratchet_store::catalog::{Actor, AuditQuery, NewPrompt, Noun, Role};
+use ratchet_store::catalog::{Actor, AuditObject, AuditQuery, NewPrompt, Role};
 
 use crate::browser::{Browser, Site, id};
 
@@ -52,7 +52,7 @@ async fn the_log_is_narrowed_and_goes_on() {
         };
         catalog.create_prompt(id("shop"), new, site.now()).await.unwrap();
     }
-    let about = AuditQuery::about(id("shop"), Noun::Prompt, "p1".to_owned(), 100);
+    let about = AuditQuery::about(id("shop"), AuditObject::Prompt, "p1".to_owned(), 100);
     assert_eq!(catalog.audit(about).await.unwrap().rows.len(), 30, "who changed one prompt");
     let mut owner = owner(&site).await;
     let first = owner.get(AUDIT).await;

@@ -10,7 +10,7 @@ use crate::claude::options::{
     TranscriptMirror,
 };
 
-/// What makes the program speak to us and not to a terminal.
+/// Makes the program exchange lines of JSON over pipes instead of using a terminal.
 const ALWAYS: [&str; 6] = [
     "--output-format=stream-json",
     "--input-format=stream-json",
@@ -45,7 +45,7 @@ pub(super) fn of(
     arguments.list("allowedTools", &options.allowed_tools);
     arguments.list("disallowedTools", &options.disallowed_tools);
     if let Some(config) = &options.mcp_config {
-        arguments.path("mcp-config", &folders.keep(MCP_FILE, config)?);
+        arguments.path("mcp-config", &folders.write_private(MCP_FILE, config)?);
     }
     if options.mcp_scope == McpScope::Given {
         arguments.switch("strict-mcp-config");
@@ -54,7 +54,7 @@ pub(super) fn of(
         options.effective_sources().into_iter().map(SettingSource::as_str).collect();
     arguments.word("setting-sources", &sources.join(","));
     if let Some(settings) = &options.settings {
-        arguments.path("settings", &folders.keep("settings.json", settings)?);
+        arguments.path("settings", &folders.write_private("settings.json", settings)?);
     }
     options.plugin_dirs.iter().for_each(|folder| arguments.path("plugin-dir", folder));
     options.add_dirs.iter().for_each(|folder| arguments.path("add-dir", folder));

@@ -14,7 +14,7 @@ fn kin_are_known_by_their_folder() {
     };
     let (mut kin, mut stranger) = (cat(folder.path()), cat(&folder.path().join("other")));
     // Neither has to be ready: they may still be on their way from this program to theirs.
-    let killed = kill_kin(folder.path());
+    let killed = kill_by_temp_folder(folder.path());
     assert_eq!(killed.iter().map(|identity| identity.pid).collect::<Vec<_>>(), [kin.id()]);
     assert!(!exit("the killed process", &mut kin).success());
     drop(stranger.stdin.take());

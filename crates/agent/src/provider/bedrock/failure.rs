@@ -5,7 +5,7 @@ use aws_sdk_bedrockruntime::config::http::HttpResponse;
 use aws_sdk_bedrockruntime::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use ratchet_core::secret::Secret;
 
-use crate::access::scrub;
+use crate::access::redact_secrets;
 use crate::error::ModelError;
 use crate::http;
 
@@ -21,7 +21,8 @@ where
         Some(_) if answer.status().is_success() => ModelError::Garbled(http::innermost(error)),
         Some(failure) => {
             let (code, words) = (failure.code().unwrap_or_default(), failure.message());
-            let why = scrub(&format!("{code}: {}", words.unwrap_or_default()), key.into_iter());
+            let why =
+                redact_secrets(&format!("{code}: {}", words.unwrap_or_default()), key.into_iter());
             of_service(status, after.map(Duration::from_secs), code, why)
         }
         // Headers arrived, the body did not.

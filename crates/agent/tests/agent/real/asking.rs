@@ -157,8 +157,8 @@ async fn a_message_that_waits_can_be_taken_back() {
     talk.until(|line| line.is_a("system", "status")).await;
     let waiting = UserMessage::text(Uuid::new_v4(), "Forget me.").with_priority(Priority::Later);
     talk.process.send_user(&waiting).await.unwrap();
-    assert!(talk.process.take_back(waiting.uuid).await.unwrap());
-    assert!(!talk.process.take_back(waiting.uuid).await.unwrap(), "it is taken back already");
+    assert!(talk.process.cancel_message(waiting.uuid).await.unwrap());
+    assert!(!talk.process.cancel_message(waiting.uuid).await.unwrap(), "it is taken back already");
     talk.process.interrupt(Queued::Cancel).await.unwrap();
     talk.result().await;
     talk.say("Still there?").await;

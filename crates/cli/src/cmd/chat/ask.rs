@@ -251,7 +251,7 @@ impl Ask {
 
     /// The answer when no person is available.
     pub(crate) fn unanswered(&self) -> Value {
-        let message = "Nobody is there to answer: this runs without a person.";
+        let message = "No person is there to answer: the command is not interactive.";
         json!({"id": self.id, "decision": "deny", "message": message})
     }
 }

@@ -7,14 +7,13 @@ use super::events::ReceivedEvent;
 use super::markdown::Markdown;
 use super::sanitize::{columns, fitted, plain, plain_line};
 use super::style::{Marks, Style};
-use super::tools::{Call, Tools, duration, in_a_line, shortly};
+use super::tools::{Call, Tools, duration, in_a_line, short_input};
 
 /// Width of lines where it is unknown.
 const USUAL_WIDTH: usize = 80;
 
-/// Output target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Paper {
+pub(crate) enum OutputTarget {
     /// A pipe or a file: the agent's text as it is.
     Pipe,
     /// A terminal of this width: formatted text.
@@ -25,7 +24,7 @@ pub(crate) enum Paper {
 #[derive(Debug)]
 pub(crate) struct Screen {
     style: Style,
-    paper: Paper,
+    paper: OutputTarget,
     words: Markdown,
     /// In a pipe: whether the output ended within a line.
     is_open: bool,
@@ -52,8 +51,8 @@ enum Block {
 
 impl Screen {
     /// Creates an empty screen.
-    pub(crate) fn new(style: Style, paper: Paper) -> Self {
-        let width = if let Paper::Terminal(width) = paper { width } else { USUAL_WIDTH };
+    pub(crate) fn new(style: Style, paper: OutputTarget) -> Self {
+        let width = if let OutputTarget::Terminal(width) = paper { width } else { USUAL_WIDTH };
         Self {
             style,
             paper,
@@ -70,7 +69,7 @@ impl Screen {
 
     /// Sets the width of the terminal.
     pub(crate) fn set_width(&mut self, width: usize) {
-        self.paper = Paper::Terminal(width);
+        self.paper = OutputTarget::Terminal(width);
         self.words.set_width(width);
     }
 
@@ -109,7 +108,7 @@ impl Screen {
                 self.note(&format!("! {}", parts.join(" · ")), Marks::RED)
             }
             EventKind::Notice => {
-                let text = shortly(&event.body["text"]);
+                let text = short_input(&event.body["text"]);
                 let what = plain_line(event.text("what")).replace('_', " ");
                 self.note(&format!("· {what} {text}"), Marks::DIM)
             }
@@ -172,7 +171,7 @@ impl Screen {
         }
         let begin = if is_another { self.open(Block::Words) } else { String::new() };
         event.text("message").clone_into(&mut self.message);
-        if self.paper == Paper::Pipe {
+        if self.paper == OutputTarget::Pipe {
             let text = plain(text);
             self.is_open = !text.ends_with('\n');
             return begin + &text;
@@ -189,12 +188,12 @@ impl Screen {
             Some(false) => ("✓", Marks::GREEN),
             Some(true) => ("✗", Marks::RED),
         };
-        let (title, came) = (call.title(), call.came_to());
+        let (title, came) = (call.title(), call.result_text());
         let came = if came.is_empty() { came } else { format!(" · {came}") };
         let number = format!("  #{}", call.number);
         let (title, came) = match self.paper {
-            Paper::Pipe => (title, came),
-            Paper::Terminal(width) => {
+            OutputTarget::Pipe => (title, came),
+            OutputTarget::Terminal(width) => {
                 let room = width.saturating_sub(3 + columns(&inset) + columns(&number));
                 let came = fitted(&came, room / 2);
                 (fitted(&title, room.saturating_sub(columns(&came))), came)

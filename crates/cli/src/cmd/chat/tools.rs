@@ -156,7 +156,7 @@ impl Call {
     }
 
     /// Short result: its size, unless it is short.
-    pub(crate) fn came_to(&self) -> String {
+    pub(crate) fn result_text(&self) -> String {
         let Some(outcome) = &self.outcome else { return String::new() };
         let said = outcome.output.trim();
         let mut told = match (outcome.is_error, said.lines().count()) {
@@ -173,7 +173,7 @@ impl Call {
     }
 
     fn line(&self) -> String {
-        match self.came_to() {
+        match self.result_text() {
             came if came.is_empty() => self.title(),
             came => format!("{} · {came}", self.title()),
         }
@@ -195,11 +195,11 @@ fn indented(text: &str) -> String {
 
 /// Short text of an input.
 pub(crate) fn argument(input: &Value) -> String {
-    best_known(input).map_or_else(|| shortly(input), in_a_line)
+    best_known(input).map_or_else(|| short_input(input), in_a_line)
 }
 
 /// A value on one line.
-pub(crate) fn shortly(value: &Value) -> String {
+pub(crate) fn short_input(value: &Value) -> String {
     in_a_line(&in_words(value))
 }
 

@@ -53,7 +53,7 @@ fn access(data: &Path) -> Check {
 
 fn space(config: &Config) -> Check {
     let data = config.data.as_path();
-    let Some(space) = config.store.reserve.look(data) else {
+    let Some(space) = config.store.reserve.free_space(data) else {
         return Check::new("disk space", State::Warn, "free space is unknown");
     };
     let used = ["telemetry.db", "telemetry.db-wal", "catalog.db"]

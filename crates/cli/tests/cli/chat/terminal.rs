@@ -50,7 +50,7 @@ fn shown(pty: &Pty) -> String {
 fn esc_interrupts_at_once_and_arrows_choose() {
     let stage = Stage::new();
     let mut pty = sit_down(&stage, "xterm-256color", &[]);
-    assert!(!pty.is_as_a_shell_left_it());
+    assert!(!pty.is_restored());
     pty.press("silence\r");
     pty.wait_for("Esc interrupts");
     // What is written meanwhile waits, and can be changed when the turn is stopped.
@@ -89,7 +89,7 @@ fn esc_interrupts_at_once_and_arrows_choose() {
     pty.wait_until("nothing", |display| display.cursor_row() == "›");
     pty.press("\u{4}");
     assert_eq!(pty.wait(), Some(0));
-    assert!(pty.is_as_a_shell_left_it());
+    assert!(pty.is_restored());
     insta::assert_snapshot!(shown(&pty));
 }
 
@@ -103,13 +103,13 @@ fn the_terminal_is_set_back_however_it_ends() {
     pty.wait_until("a narrow prompt", |display| display.cursor_row() == "›");
     pty.signal(Signal::TERM);
     assert_eq!(pty.wait(), Some(143));
-    assert!(pty.is_as_a_shell_left_it());
+    assert!(pty.is_restored());
     let mut pty = sit_down(&stage, "xterm", &[]);
     pty.press(CTRL_C);
     pty.wait_for("Ctrl-C again ends this");
     pty.press(CTRL_C);
     assert_eq!(pty.wait(), Some(0));
-    assert!(pty.is_as_a_shell_left_it());
+    assert!(pty.is_restored());
     assert!(pty.written().contains("\u{1b}[?2004l"), "{:?}", pty.written());
 }
 
@@ -183,5 +183,5 @@ fn ctrl_z_gives_the_terminal_back_until_it_is_wanted_again() {
     pty.wait_until("the prompt again", |display| display.cursor_row() == "› still here");
     pty.signal(Signal::TERM);
     assert_eq!(pty.wait(), Some(143));
-    assert!(pty.is_as_a_shell_left_it());
+    assert!(pty.is_restored());
 }

@@ -127,7 +127,7 @@ async fn an_old_run_that_is_retried_runs_once_also_while_its_schedule_is_paused(
         let monday = time("2026-11-16T10:00:00Z");
         catalog.switch_schedule(project.clone(), "weekly".into(), toggle, monday).await.unwrap();
         let key = (JobKind::ScheduleRun, ids[0].clone());
-        catalog.revive_job(project.clone(), key, monday).await.unwrap();
+        catalog.requeue_dead_job(project.clone(), key, monday).await.unwrap();
         let runner = servers.runner("b");
         let runs = runner.claim_due(&project, monday).await.unwrap();
         assert_eq!(runs.len(), 1, "{toggle:?}");

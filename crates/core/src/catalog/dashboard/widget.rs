@@ -83,7 +83,6 @@ pub enum ChartKind {
     HorizontalBar,
     VerticalBar,
     Pie,
-    /// One number.
     Number,
     Histogram,
     PivotTable,

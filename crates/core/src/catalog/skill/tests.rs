@@ -43,9 +43,9 @@ fn the_head_is_read_as_json() {
 
 #[test]
 fn a_head_without_name_or_description_is_refused() {
-    assert_eq!(FrontMatter::read("# A title\n"), Err(FrontError::Missing));
-    assert_eq!(FrontMatter::read("---\nname: a\n"), Err(FrontError::Missing));
-    assert_eq!(FrontMatter::read(""), Err(FrontError::Missing));
+    assert_eq!(FrontMatter::read("# A title\n"), Err(FrontMatterError::Missing));
+    assert_eq!(FrontMatter::read("---\nname: a\n"), Err(FrontMatterError::Missing));
+    assert_eq!(FrontMatter::read(""), Err(FrontMatterError::Missing));
     refused("- a list", "keys and values");
     refused("", "keys and values");
     refused("description: d", "needs a name");

@@ -88,7 +88,7 @@ fn recorded(kept: usize) -> Patches {
     let (mut transcript, mut turns) = (Transcript::new(), Turns::default());
     let mut patches = Patches::default();
     let mut read = |line: &str| match transcript.take(line, &mut turns) {
-        LineResult::Said(said) => patches.extend(said),
+        LineResult::Patches(said) => patches.extend(said),
         LineResult::Nothing => {}
         other => panic!("{line}: {other:?}"),
     };
@@ -123,7 +123,7 @@ fn words_that_never_came_whole_are_there_too() {
     let (mut transcript, mut turns) = (Transcript::new(), Turns::default());
     let mut patches = Patches::default();
     for line in unkept.lines(&chat_id, now) {
-        let LineResult::Said(said) = transcript.take(&line, &mut turns) else { continue };
+        let LineResult::Patches(said) = transcript.take(&line, &mut turns) else { continue };
         patches.extend(said);
     }
     let patches = patches.merged();

@@ -90,7 +90,7 @@ impl Event {
     }
 
     /// Returns the fallback turn, derived from the prompt id.
-    pub fn turn_of_its_own(&self) -> Option<TraceId> {
+    pub fn fallback_turn(&self) -> Option<TraceId> {
         id::turn(self.prompt()?)
     }
 

@@ -9,9 +9,10 @@
 mod context;
 /// User and tool messages.
 mod user_messages;
-mod answer;
+/// Model responses.
+mod assistant_messages;
 /// System lines.
-mod note;
+mod system_lines;
 /// State of one conversation.
 mod conversation;
 
@@ -25,12 +26,12 @@ use crate::time::Timestamp;
 use context::LineContext;
 use conversation::TranscriptConversation;
 
-pub(crate) use answer::usage as usage_of;
+pub(crate) use assistant_messages::usage as usage_of;
 
 /// The result of reading a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineResult {
-    Said(Patches),
+    Patches(Patches),
     /// A known type with nothing to record, or not yet.
     Nothing,
     /// An unknown type.
@@ -41,20 +42,20 @@ pub enum LineResult {
 
 /// Metadata of a sub-agent, from the file beside its transcript.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AgentAbout {
+pub struct SubAgentMetadata {
     /// The tool call that started it.
     pub tool_use: Option<String>,
     /// Agent type.
     pub kind: Option<String>,
 }
 
-impl AgentAbout {
+impl SubAgentMetadata {
     /// Parses the file; missing or invalid values are `None`.
     ///
     /// ```
-    /// use ratchet_core::record::claude_code::transcript::AgentAbout;
+    /// use ratchet_core::record::claude_code::transcript::SubAgentMetadata;
     ///
-    /// let about = AgentAbout::parse(r#"{"agentType": "scout", "toolUseId": "toolu_1"}"#);
+    /// let about = SubAgentMetadata::parse(r#"{"agentType": "scout", "toolUseId": "toolu_1"}"#);
     /// assert_eq!(about.kind.as_deref(), Some("scout"));
     /// ```
     pub fn parse(text: &str) -> Self {
@@ -89,7 +90,7 @@ pub struct Transcript {
     turn: Option<TraceId>,
     /// The first timestamp in the file: earlier lines were copied from another session.
     opened: Option<Timestamp>,
-    about: Option<AgentAbout>,
+    about: Option<SubAgentMetadata>,
 }
 
 impl Transcript {
@@ -99,12 +100,12 @@ impl Transcript {
     }
 
     /// Creates a reader for a sub-agent's transcript.
-    pub fn of_agent(about: AgentAbout) -> Self {
+    pub fn of_agent(about: SubAgentMetadata) -> Self {
         Self { about: Some(about), ..Self::default() }
     }
 
     /// Sets the current turn, until a line starts another.
-    pub fn go_on_in(&mut self, turn: TraceId) {
+    pub fn continue_turn(&mut self, turn: TraceId) {
         self.turn = Some(turn);
     }
 
@@ -135,7 +136,7 @@ impl Transcript {
         let conversation = self.conversations.entry(line.agent.clone()).or_default();
         match read(&mut context, conversation, self.about.as_ref()) {
             Ok(()) if context.patches.is_empty() => LineResult::Nothing,
-            Ok(()) => LineResult::Said(context.patches),
+            Ok(()) => LineResult::Patches(context.patches),
             Err(why) => LineResult::Malformed(why.to_owned()),
         }
     }
@@ -166,13 +167,13 @@ impl Transcript {
 fn read(
     context: &mut LineContext<'_>,
     conversation: &mut TranscriptConversation,
-    about: Option<&AgentAbout>,
+    about: Option<&SubAgentMetadata>,
 ) -> Result<(), &'static str> {
     match context.line.kind {
         LineKind::User => user_messages::read(context, conversation, about),
-        LineKind::Assistant => answer::read(context, conversation, about),
+        LineKind::Assistant => assistant_messages::read(context, conversation, about),
         LineKind::System | LineKind::Link | LineKind::Aside | LineKind::Unknown => {
-            note::read(context, conversation, about);
+            system_lines::read(context, conversation, about);
             Ok(())
         }
     }

@@ -27,7 +27,7 @@ pub enum TraceColumn {
     /// Categories of the scores on it and its observations, by name.
     ScoreLabels,
     /// `True` or `False` of the boolean scores on it and its observations, by name.
-    ScoreTruths,
+    ScoreBooleans,
     DebugCount,
     DefaultCount,
     WarningCount,
@@ -90,7 +90,7 @@ pub enum ObservationColumn {
     /// Categories of its scores, by name.
     ScoreLabels,
     /// `True` or `False` of its boolean scores, by name.
-    ScoreTruths,
+    ScoreBooleans,
     InputTokens,
     OutputTokens,
     TotalTokens,
@@ -111,6 +111,37 @@ pub enum ObservationColumn {
     TraceVersion,
     TracePublic,
     TraceBookmarked,
+}
+
+/// The columns of a session. Those of its traces are sums over them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionColumn {
+    Id,
+    /// The start of its first trace.
+    CreatedAt,
+    /// The start of its last trace.
+    LastActivity,
+    /// That of its first trace.
+    Environment,
+    /// The users of its traces: a condition holds if one of them passes it.
+    Users,
+    /// The input of its first trace; cannot be filtered.
+    FirstMessage,
+    TraceCount,
+    ErrorCount,
+    /// In seconds, from the start of its first trace to the end of the one that ended last.
+    Duration,
+    TotalTokens,
+    /// In US dollars.
+    Cost,
+    /// Scores on the session itself.
+    ScoreCount,
+    /// Mean of the numeric scores on the session itself; by name with a key.
+    ScoreNumbers,
+    /// Categories of the scores on the session itself, by name.
+    ScoreLabels,
+    /// `True` or `False` of the boolean scores on the session itself, by name.
+    ScoreBooleans,
 }
 
 /// The columns of a score that can be filtered, including its trace's.

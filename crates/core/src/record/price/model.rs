@@ -10,7 +10,6 @@ use crate::record::usage::Usage;
 /// The name of the default tier.
 const STANDARD: &str = "Standard";
 
-/// A model and its prices.
 #[derive(Clone, Debug)]
 pub(super) struct PricedModel {
     pub(super) name: String,

@@ -164,7 +164,6 @@ impl Claims {
         self.unnamed.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// Returns the unused attributes.
     pub(super) fn unused(&self) -> impl Iterator<Item = (&str, &AttributeValue)> + Clone {
         let unnamed = self.unnamed.iter().map(|(name, value)| (name.as_str(), value));
         let untaken =

@@ -132,7 +132,6 @@ impl Keys {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Returns the value of a key.
     pub(super) fn value(&self, key: &str) -> Option<Value> {
         serde_json::from_str(self.metadata.get(key)?.as_str()).ok()
     }

@@ -92,7 +92,7 @@ impl LangfuseClient {
     ///
     /// # Errors
     /// Fails if the request fails or is rejected.
-    pub async fn label_prompt(
+    pub async fn move_prompt_labels(
         &self,
         name: &str,
         version: u32,

@@ -12,14 +12,13 @@ use ratchet_core::record::session::Session;
 use super::observations_v2::{Fields, ObservationV2Query};
 use super::record::{SessionSum, id};
 use super::route::{Route, no_route};
-use super::sessions::unsummed;
+use super::sessions::without_sums;
 use super::slice::{Position, Slice, TimeWindow};
 use super::traces::{TraceFilter, WholeTrace};
 use super::{ClientError, LangfuseClient, observations_v2};
 use crate::langfuse::wire::observation_v2::ObservationV2View;
 use ratchet_core::issue::Issue;
 
-/// Page size of the list.
 const LIST_PAGE_SIZE: u64 = 100;
 /// Page size when all observations of a trace or session are read.
 const FULL_PAGE_SIZE: u64 = 200;
@@ -89,7 +88,7 @@ impl LangfuseClient {
             if !is_first(row, &views, between) {
                 continue;
             }
-            let summed = summed(SessionSum::new(unsummed(session)), &views);
+            let summed = summed(SessionSum::new(without_sums(session)), &views);
             match summed {
                 Ok(session) if between.holds(session.created_at) => rows.push(session),
                 Ok(_) => {}

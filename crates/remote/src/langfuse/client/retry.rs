@@ -16,7 +16,6 @@ pub const CLIENT_BACKOFF: Backoff = Backoff {
 /// Whether a request may be sent twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Idempotency {
-    /// Idempotent.
     Idempotent,
     NotIdempotent,
 }
@@ -24,7 +23,6 @@ pub enum Idempotency {
 /// The failure of one attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptError {
-    /// Not sent.
     NotSent,
     /// Sent, without a response.
     NoAnswer,

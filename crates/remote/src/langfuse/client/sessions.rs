@@ -50,7 +50,7 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails.
     pub async fn session(&self, id: &SessionId) -> Result<Option<Session>, ClientError> {
-        let summed = self.summed(unsummed(id.clone())).await?;
+        let summed = self.summed(without_sums(id.clone())).await?;
         Ok(Some(summed).filter(|session| session.traces > 0))
     }
 
@@ -74,12 +74,12 @@ fn session(view: &SessionView) -> Result<Session, Issue> {
         created_at: view.created_at.0,
         last_at: view.created_at.0,
         environment: Environment::normalise(&view.environment),
-        ..unsummed(record::id("id", &view.id)?)
+        ..without_sums(record::id("id", &view.id)?)
     })
 }
 
 /// Creates an empty session.
-pub(super) fn unsummed(id: SessionId) -> Session {
+pub(super) fn without_sums(id: SessionId) -> Session {
     Session {
         id,
         created_at: Timestamp::default(),

@@ -4,7 +4,7 @@ use ratchet_core::quality::suggestion::Progress;
 use super::request::ApiRequest;
 use super::{ClientError, LangfuseClient};
 use crate::weekly_report::{
-    KeptWeekView, TrackedListView, TrackedRequest, TrackedView, WeekListView, WeekReportView,
+    SavedReportView, TrackedListView, TrackedRequest, TrackedView, WeekListView, WeekReportView,
 };
 
 /// Statuses of other servers for Ratchet's endpoints.
@@ -43,7 +43,7 @@ impl LangfuseClient {
     ///
     /// # Errors
     /// Fails if the request fails or is rejected.
-    pub async fn keep_week(&self, report: &WeekReport) -> Result<KeptWeekView, ClientError> {
+    pub async fn keep_week(&self, report: &WeekReport) -> Result<SavedReportView, ClientError> {
         self.get(&ApiRequest::put(&["reports", &report.week], report).own()).await
     }
 

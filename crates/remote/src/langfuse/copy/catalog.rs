@@ -181,7 +181,7 @@ async fn prompt(
         }
         let labels = own_labels(&view);
         if !labels.is_empty() {
-            into.label_prompt(&view.name, version, labels).await?;
+            into.move_prompt_labels(&view.name, version, labels).await?;
         }
     }
     Ok(made)

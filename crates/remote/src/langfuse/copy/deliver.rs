@@ -11,7 +11,6 @@ use super::Checkpoint;
 
 /// Bytes of one request: well below what servers take. A single greater event goes alone.
 const REQUEST_BYTES: usize = 3_000_000;
-/// Events in one request.
 const REQUEST_EVENTS: usize = 1_000;
 
 /// A record that was left out, and why.

@@ -112,7 +112,7 @@ impl<'a> MediaCopy<'a> {
         let bytes = self.from.download(&media.url).await?;
         let hash = MediaHash::new(Sha256::digest(&bytes).into());
         if hash.media_id() != id {
-            return Ok(Some("its bytes are not those that its id stands for".to_owned()));
+            return Ok(Some("its content does not match its hash".to_owned()));
         }
         let announced = MediaRequest {
             trace_id: used.trace,

@@ -59,7 +59,7 @@ impl WireEnum for FeedbackTarget {
 
 /// The response to submitted feedback.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct FeedbackKept {
+pub struct FeedbackSaved {
     /// Feedback id.
     pub id: String,
 }

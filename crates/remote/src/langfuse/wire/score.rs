@@ -173,12 +173,12 @@ pub struct ListedScore {
     pub score: ScoreView,
     /// Fields of its trace.
     #[serde(flatten)]
-    pub beside: BesideScore,
+    pub beside: ListedScoreFields,
 }
 
 /// Additional fields of a score in a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct BesideScore {
+pub struct ListedScoreFields {
     /// The scored trace; null where there is none, absent unless requested.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<ScoreTrace>, default = json!(null))]

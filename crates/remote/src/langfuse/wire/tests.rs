@@ -20,7 +20,7 @@ use super::maybe::Maybe;
 use super::observation::{ModelPrices, ObservationView};
 use super::read::{read, read_object};
 use super::score::v3::TypedScore;
-use super::score::{BesideScore, ListedScore, ScoreTrace, ScoreView};
+use super::score::{ListedScore, ListedScoreFields, ScoreTrace, ScoreView};
 use super::session::{SessionTraces, SessionView, SessionWithTraces};
 use super::trace::{
     DetailedTrace, TraceDetails, TraceView, TraceWithDetails, TraceWithFullDetails, html_path,
@@ -235,7 +235,7 @@ fn scores() -> [Score; 5] {
 #[test]
 fn scores_of_every_type() {
     let beside = [Maybe::Absent, Maybe::Null, Maybe::Value(ScoreTrace::new(&trace()))];
-    let mut beside = beside.into_iter().map(|trace| BesideScore { trace });
+    let mut beside = beside.into_iter().map(|trace| ListedScoreFields { trace });
     let show = |score: &Score| ListedScore {
         score: ScoreView::new(score),
         beside: beside.next().unwrap_or_default(),

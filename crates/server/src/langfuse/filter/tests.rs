@@ -169,7 +169,7 @@ fn scores_are_columns_by_name() {
             r#"{{"type":"booleanObject","column":"score_booleans","key":"ok",
                 "operator":"{operator}","value":true}}"#
         );
-        check(&json, TraceColumn::ScoreTruths, Test::Key("ok".to_owned(), Box::new(test)));
+        check(&json, TraceColumn::ScoreBooleans, Test::Key("ok".to_owned(), Box::new(test)));
     }
     refused(
         r#"[{"type":"string","column":"score_categories","operator":"=","value":"x"}]"#,

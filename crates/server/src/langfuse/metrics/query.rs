@@ -50,7 +50,7 @@ pub(super) fn question(
     let asked = dashboards::question(project, &spec);
     let problems = match &asked {
         Ok((_, shape)) if version == Version::Second => {
-            let is_top = is_limited && shape.begins_with_the_greatest();
+            let is_top = is_limited && shape.is_sorted_descending();
             if is_top { Vec::new() } else { wide_dimensions(&spec) }
         }
         Ok(_) => Vec::new(),

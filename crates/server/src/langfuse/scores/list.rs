@@ -7,7 +7,9 @@ use ratchet_core::id::TraceId;
 use ratchet_core::record::score::{Score, ScoreTarget};
 use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_remote::langfuse::wire::page::Paged;
-use ratchet_remote::langfuse::wire::score::{BesideScore, ListedScore, ScoreTrace, ScoreView};
+use ratchet_remote::langfuse::wire::score::{
+    ListedScore, ListedScoreFields, ScoreTrace, ScoreView,
+};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Direction, PageNumber, Paging, Test, TimeRange, TraceColumn, TraceOrder,
@@ -75,7 +77,7 @@ async fn answer(app: &App, asked: ListRequest) -> ApiResult<Paged<ListedScore>> 
     let show = |score: &Score| {
         let trace = trace_of(score).and_then(|id| traces.get(id)).cloned();
         let trace = if wants_trace { Maybe::or_null(trace) } else { Maybe::Absent };
-        ListedScore { score: ScoreView::new(score), beside: BesideScore { trace } }
+        ListedScore { score: ScoreView::new(score), beside: ListedScoreFields { trace } }
     };
     Ok(Paged { data: found.rows.iter().map(show).collect(), meta: meta(page, found.total) })
 }

@@ -3,7 +3,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use ratchet_core::record::score::Score;
 use ratchet_remote::langfuse::wire::score::ScoreView;
-use ratchet_store::catalog::Noun;
+use ratchet_store::catalog::AuditObject;
 
 use super::v1;
 use crate::app::App;
@@ -74,7 +74,10 @@ pub(super) async fn delete(
     if app.store.telemetry.score(project.clone(), id.clone()).await?.is_none() {
         return Err(not_found(SCORE));
     }
-    caller.catalog(&app).note_deletion(project, Noun::Score, vec![id.to_string()], now).await?;
+    caller
+        .catalog(&app)
+        .note_deletion(project, AuditObject::Score, vec![id.to_string()], now)
+        .await?;
     let was_there = app.store.telemetry.delete_score(caller.project, id).await?;
     if was_there { Ok(StatusCode::NO_CONTENT) } else { Err(not_found(SCORE)) }
 }

@@ -5,7 +5,7 @@ use ratchet_core::issue::{Issue, PathStep};
 use ratchet_core::record::trace::Trace;
 use ratchet_remote::langfuse::wire::read::read;
 use ratchet_remote::langfuse::wire::trace::{DeleteTraces, Deleted};
-use ratchet_store::catalog::Noun;
+use ratchet_store::catalog::AuditObject;
 
 use crate::app::App;
 use crate::auth::{Caller, Member};
@@ -64,7 +64,7 @@ async fn noted(app: &App, caller: Caller, ids: Vec<TraceId>) -> ApiResult<u64> {
     if !known.is_empty() {
         let named = known.into_iter().map(|trace| trace.id.to_string()).collect();
         let (project, now) = (caller.project.clone(), app.clock.now());
-        caller.catalog(app).note_deletion(project, Noun::Traces, named, now).await?;
+        caller.catalog(app).note_deletion(project, AuditObject::Traces, named, now).await?;
     }
     Ok(telemetry.delete_traces(caller.project, ids).await?)
 }

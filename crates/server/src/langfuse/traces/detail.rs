@@ -18,7 +18,7 @@ use ratchet_remote::langfuse::wire::trace::{
     DetailedTrace, TraceDetails, TraceView, TraceWithDetails, TraceWithFullDetails,
 };
 use ratchet_store::project::ProjectId;
-use ratchet_store::trace_stream::{ObservationWalk, ScoreWalk, StreamedRows};
+use ratchet_store::trace_stream::{ObservationCursor, ScoreCursor, StreamedRows};
 use serde::Serialize;
 
 use super::query::{Group, Groups, Unknown};
@@ -37,8 +37,8 @@ pub(super) struct Whole {
     pub(super) headers: HeaderMap,
 }
 
-type Observations = StreamedRows<Observation, ObservationWalk>;
-type Scores = StreamedRows<Score, ScoreWalk>;
+type Observations = StreamedRows<Observation, ObservationCursor>;
+type Scores = StreamedRows<Score, ScoreCursor>;
 
 impl Whole {
     /// Responds: at once, or streamed if there is more than a slice.
@@ -59,16 +59,16 @@ impl Whole {
             return Ok(StreamedRows { rows: Vec::new(), rest: None });
         }
         let (trace, detail) = (self.trace.id.clone(), self.groups.detail());
-        let walk = ObservationWalk::new(self.project.clone(), trace, detail);
-        Ok(self.app.store.telemetry.walk_observations(walk).await?)
+        let walk = ObservationCursor::new(self.project.clone(), trace, detail);
+        Ok(self.app.store.telemetry.observations_after(walk).await?)
     }
 
     async fn first_scores(&self) -> ApiResult<Scores> {
         if !self.groups.has(Group::Scores) {
             return Ok(StreamedRows { rows: Vec::new(), rest: None });
         }
-        let walk = ScoreWalk::new(self.project.clone(), self.trace.id.clone());
-        Ok(self.app.store.telemetry.walk_scores(walk).await?)
+        let walk = ScoreCursor::new(self.project.clone(), self.trace.id.clone());
+        Ok(self.app.store.telemetry.scores_after(walk).await?)
     }
 
     async fn at_once(self, steps: Vec<Observation>, scores: Vec<Score>) -> ApiResult<Response> {
@@ -164,7 +164,7 @@ impl Writer {
                     self.is_first = true;
                     return Ok(Some((bytes.into(), Part::Scores { tail: frame.tail, scores })));
                 };
-                let observations = self.app.store.telemetry.walk_observations(walk).await?;
+                let observations = self.app.store.telemetry.observations_after(walk).await?;
                 let observations = Box::new(observations);
                 let part = Part::Observations { frame, observations, scores, is_begun: true };
                 Ok(Some((bytes.into(), part)))
@@ -175,7 +175,7 @@ impl Writer {
                     bytes.extend(tail.into_bytes());
                     return Ok(Some((bytes.into(), Part::Nothing)));
                 };
-                let scores = self.app.store.telemetry.walk_scores(walk).await?;
+                let scores = self.app.store.telemetry.scores_after(walk).await?;
                 Ok(Some((bytes.into(), Part::Scores { tail, scores })))
             }
             Part::Nothing => Ok(None),

@@ -181,7 +181,7 @@ impl Visitor<'_> for Base64<'_, '_> {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<AttributeValue, E> {
         let bytes = STANDARD.decode(text).map_err(|_| E::custom("bytesValue is not base64"))?;
-        self.0.owe(bytes.len());
+        self.0.count_decoded(bytes.len());
         Ok(AttributeValue::Bytes(bytes))
     }
 }

@@ -135,7 +135,7 @@ async fn without_roots_keys_start_no_agent() {
     // A key issued on the server's own machine, for as long as its holder exists.
     let keys = server.app.store.catalog.keys(project()).await.unwrap();
     let member = keys.iter().find(|key| key.public_key == public_key(Role::Member)).unwrap();
-    let held = server.app.local_keys.note(&member.id);
+    let held = server.app.local_keys.register(&member.id);
     let begun = post(Role::Member).send().await.check(201, "").json();
     drop(held);
     post(Role::Member).send().await.check(403, "chat.roots");

@@ -39,7 +39,7 @@ pub(super) enum Needs {
     Scorer,
     Member,
     Owner,
-    Chatter,
+    ChatCaller,
     Backup,
     Administrator,
 }
@@ -53,7 +53,7 @@ impl Needs {
             Self::Recorder | Self::Scorer => role != Role::Viewer,
             Self::Member => matches!(role, Role::Member | Role::Owner),
             Self::Owner => role == Role::Owner,
-            Self::Chatter => {
+            Self::ChatCaller => {
                 Self::Member.allows(role, permissions) && permissions.has(Permission::Chat)
             }
             Self::Backup => permissions.has(Permission::Backup),

@@ -234,7 +234,7 @@ pub(super) async fn make_media(server: &TestServer, project: ProjectId) {
     let hash = MediaHash::parse("LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=").unwrap();
     let mut incoming = store.media.receive().unwrap();
     incoming.write(b"hello").unwrap();
-    store.media.keep(&incoming, hash).unwrap();
+    store.media.save(&incoming, hash).unwrap();
     let owner = MediaOwner::Trace("walk-trace".to_owned());
     let new = NewMedia {
         hash,

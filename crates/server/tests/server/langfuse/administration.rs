@@ -2,7 +2,7 @@ use ratchet_core::catalog::account::Email;
 use ratchet_core::id::TraceId;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
-use ratchet_stages::record::sweep::{SweepReport, sweep};
+use ratchet_stages::record::retention_sweep::{SweepReport, sweep};
 use ratchet_store::catalog::{NewUser, Role};
 use ratchet_store::project::ProjectId;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
 use ratchet_core::catalog::filter::FilterKind;
-use ratchet_core::record::field_table::{OBSERVATION, RecordTable, SCORE, TRACE};
+use ratchet_core::record::field_table::{OBSERVATION, RecordTable, SCORE, SESSION, TRACE};
 use serde_json::{Value, json};
 
 use super::{a_bit_of_everything, read, record};
@@ -81,6 +81,7 @@ async fn every_field_of_the_tables_can_be_filtered_by() {
     record(&server, &a_bit_of_everything()).await;
     check(&server, "traces", &TRACE).await;
     check(&server, "observations", &OBSERVATION).await;
+    check(&server, "sessions", &SESSION).await;
     check(&server, "v2/scores", &SCORE).await;
     server.stop().await;
 }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use ratchet_core::time::Timestamp;
-use ratchet_stages::record::sweep::sweep;
+use ratchet_stages::record::retention_sweep::sweep;
 use serde_json::{Value, json};
 
 use super::datasets::{dataset, item};
@@ -178,7 +178,7 @@ async fn bytes_stay_while_another_project_or_a_backup_needs_them() {
     post.header("authorization", OTHER).send().await.check(200, "");
     assert_eq!(sweep_after(&server, 5).await, 0, "the other project's");
     show(&server).await.check(404, "");
-    let staying = server.app.store.media.stay().await;
+    let staying = server.app.store.media.prevent_deletion().await;
     assert_eq!(sweep_after(&server, 48).await, 0, "a backup is being made");
     drop(staying);
     assert_eq!(sweep_after(&server, 0).await, 1);

@@ -57,7 +57,7 @@ impl ChatActor {
 
     /// The agent reports its permission mode. A change of its own, as after an accepted plan,
     /// applies to later processes, too.
-    pub(super) fn heard_mode(&mut self, mode: &str) {
+    pub(super) fn reported_mode(&mut self, mode: &str) {
         let before = self.mode.replace(mode.to_owned());
         let is_new = before.is_some_and(|before| before != mode) && self.changes.is_empty();
         // Never to bypass permissions, which cannot be set here.

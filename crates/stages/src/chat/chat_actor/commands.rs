@@ -14,7 +14,6 @@ use super::pending_writes::Effect;
 use super::{ChatActor, TaskResult};
 
 impl ChatActor {
-    /// Executes a command.
     pub(super) fn execute(&mut self, command: ChatCommand) {
         match command {
             ChatCommand::Send { message, by, reply } => {
@@ -69,7 +68,7 @@ impl ChatActor {
         self.emit(body.into_event(EventKind::Message));
         let at = self.now();
         let beginning = Beginning::Person { by, message: &id, content: &content };
-        self.recorder.began(&turn, at, beginning);
+        self.recorder.turn_started(&turn, at, beginning);
         self.why = None;
         self.is_put_off = false;
         self.apply(ChatInput::Sent(turn.clone()))?;
@@ -150,7 +149,7 @@ impl ChatActor {
         self.withdraw_all();
         if let Some(turn) = self.state.turn().cloned() {
             // The state says that it is closed; that is no error.
-            drop(self.break_off(&turn, "the chat was closed"));
+            drop(self.end_interrupted_turn(&turn, "the chat was closed"));
         }
         self.first = None;
         self.launch += 1;

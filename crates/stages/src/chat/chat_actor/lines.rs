@@ -22,11 +22,11 @@ impl ChatActor {
             }
             Some(FromClaude::Lost { bytes }) => {
                 self.emit_error(&format!(
-                    "the agent said {bytes} bytes in one line, too many to keep"
+                    "the agent wrote a line of {bytes} bytes, too long to store"
                 ));
             }
             Some(FromClaude::Ended(end)) => self.died(&end.to_string()),
-            None => self.died("the agent is gone"),
+            None => self.died("the agent has exited"),
         }
     }
 
@@ -36,7 +36,7 @@ impl ChatActor {
         let LineOutcome { events, sign } = self.reader.take(raw, turn);
         if let Some(LineSignal::Kept { file, lines }) = &sign {
             // Repeats other lines, for the transcript.
-            return self.recorder.kept(file, lines);
+            return self.recorder.transcript_lines(file, lines);
         }
         // A turn starts before its first event and ends after its last.
         if let Some(LineSignal::Began { mode, .. }) = &sign {
@@ -44,7 +44,7 @@ impl ChatActor {
             self.mode.clone_from(mode);
         }
         self.raw(raw);
-        self.recorder.heard(raw);
+        self.recorder.agent_output(raw);
         for event in events {
             self.emit(event);
         }
@@ -55,7 +55,7 @@ impl ChatActor {
                 self.activity += 1;
                 self.set_idle_clock();
             }
-            Some(LineSignal::Mode(mode)) => self.heard_mode(&mode),
+            Some(LineSignal::Mode(mode)) => self.reported_mode(&mode),
             Some(LineSignal::PutOff(message)) if self.is_about_turn(&message) => {
                 self.is_put_off = true
             }
@@ -85,8 +85,8 @@ impl ChatActor {
         let Some(turn) = own_turn(raw).filter(|_| is_free) else { return };
         if self.apply(ChatInput::Began(turn.clone())).is_ok() {
             let at = self.now();
-            self.recorder.began(&turn, at, Beginning::Agent);
-            self.regain();
+            self.recorder.turn_started(&turn, at, Beginning::Agent);
+            self.reacquire_slot();
         }
     }
 
@@ -108,7 +108,7 @@ impl ChatActor {
         self.why = end.result.clone().filter(|_| end.is_error);
         drop(self.apply(ChatInput::Ended));
         self.why = None;
-        self.regain();
+        self.reacquire_slot();
         self.part_if_outdated();
     }
 
@@ -121,9 +121,9 @@ impl ChatActor {
             return self.answer_nothing(request);
         }
         let at = self.now();
-        self.recorder.asked(&asked, self.state.turn(), at);
+        self.recorder.prompt_opened(&asked, self.state.turn(), at);
         self.emit(asked.to_event());
-        self.rest();
+        self.release_slot();
         let (ask, limit) = (asked.id.clone(), self.shared.limits.answer);
         self.asks.insert(ask.clone(), asked);
         self.tasks.push(Box::pin(async move {
@@ -147,7 +147,7 @@ impl ChatActor {
             return;
         }
         self.asks.remove(ask);
-        self.regain();
+        self.reacquire_slot();
         let body = EventBody::default().text("id", ask.as_str()).text("decision", "withdrawn");
         let event = body.into_event(EventKind::Answered);
         self.answered(ask, &event.body);

@@ -184,7 +184,7 @@ impl ChatActor {
         match (effect, process) {
             (Effect::Answer(answer), _) => answer(),
             (Effect::Say(message), Some(process)) => {
-                self.regain();
+                self.reacquire_slot();
                 self.tasks.push(Box::pin(async move {
                     TaskResult::Said(process.send_user(&message).await.err())
                 }));

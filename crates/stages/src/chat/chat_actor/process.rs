@@ -122,7 +122,7 @@ impl ChatActor {
         self.withdraw_all();
         let lost = self.state.turn().cloned();
         let body = match &lost {
-            Some(turn) => self.break_off(turn, why),
+            Some(turn) => self.end_interrupted_turn(turn, why),
             None => EventBody::default(),
         };
         let is_a_loss = lost.is_some() || matches!(self.state, ChatState::Starting { .. });
@@ -175,7 +175,6 @@ impl ChatActor {
     }
 }
 
-/// Refuses a command.
 fn refuse(command: ChatCommand, why: &str) {
     let error = || ChatError::Agent(why.to_owned());
     // The caller may be gone.

@@ -73,24 +73,24 @@ impl ChatActor {
     }
 
     /// The agent waits for a person: releases its permit.
-    pub(super) fn rest(&mut self) {
+    pub(super) fn release_slot(&mut self) {
         let running = self.running.as_ref().filter(|running| running.is_up);
         if let (ChatState::Waiting { .. }, Some(running)) = (&self.state, running) {
-            running.process.rest();
+            running.process.release_slot();
         }
     }
 
     /// The agent continues on its own, and is counted again as soon as a permit is free.
-    pub(super) fn regain(&mut self) {
+    pub(super) fn reacquire_slot(&mut self) {
         let Some(running) = &self.running else { return };
         if running.process.has_slot() || matches!(self.state, ChatState::Waiting { .. }) {
             return;
         }
         let (shared, process) = (self.shared.clone(), running.process.clone());
         match shared.try_work_permit() {
-            Some(slot) => process.work(slot),
+            Some(slot) => process.take_slot(slot),
             None => self.tasks.push(Box::pin(async move {
-                process.work(shared.work_permit().await);
+                process.take_slot(shared.work_permit().await);
                 TaskResult::Done
             })),
         }
@@ -105,7 +105,7 @@ impl ChatActor {
         if !process.has_slot()
             && let Some(slot) = self.shared.try_work_permit()
         {
-            process.work(slot);
+            process.take_slot(slot);
         }
         if process.has_slot() {
             self.tasks.push(Box::pin(async move { TaskResult::Said(saying.await.err()) }));
@@ -114,7 +114,7 @@ impl ChatActor {
         self.tell_queued(Queued::Answer);
         let shared = self.shared.clone();
         self.tasks.push(Box::pin(async move {
-            process.work(shared.work_permit().await);
+            process.take_slot(shared.work_permit().await);
             TaskResult::Resumed(saying.await.err())
         }));
     }
@@ -146,7 +146,7 @@ impl ChatActor {
         self.is_put_off = false;
         self.tell_stopped(&turn);
         drop(self.apply(ChatInput::Ended));
-        self.regain();
+        self.reacquire_slot();
         self.part_if_outdated();
     }
 

@@ -31,10 +31,10 @@ impl ChatActor {
 
     /// Ends a turn that the agent did not end: counts what is known of its calls. Returns the start
     /// of the event body.
-    pub(super) fn break_off(&mut self, turn: &TraceId, why: &str) -> EventBody {
+    pub(super) fn end_interrupted_turn(&mut self, turn: &TraceId, why: &str) -> EventBody {
         let body = EventBody::default().text("turn", &turn.to_string());
         let at = self.now();
-        self.recorder.broke_off(turn, why, at);
+        self.recorder.turn_interrupted(turn, why, at);
         if let ChatState::Starting { .. } = self.state {
             // There are no prompts yet.
             return body;

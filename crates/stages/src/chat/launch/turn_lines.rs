@@ -3,7 +3,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
-use ratchet_core::record::claude_code::transcript::AgentAbout;
+use ratchet_core::record::claude_code::transcript::SubAgentMetadata;
 use uuid::Uuid;
 
 use super::thread::{TranscriptLine, file_of};
@@ -25,7 +25,7 @@ pub(in super::super) struct TurnFile {
 impl TurnFile {
     /// The tool call that started the sub-agent.
     pub(in super::super) fn call(&self) -> Option<String> {
-        AgentAbout::parse(self.about.as_ref()?).tool_use
+        SubAgentMetadata::parse(self.about.as_ref()?).tool_use
     }
 }
 
@@ -106,7 +106,7 @@ fn subagents(folder: &Path) -> BTreeMap<String, (PathBuf, String)> {
     let known = entries.filter_map(|entry| {
         let name = entry.file_name().to_str()?.strip_suffix(ABOUT)?.to_owned();
         let about = std::fs::read_to_string(entry.path()).ok()?;
-        let call = AgentAbout::parse(&about).tool_use?;
+        let call = SubAgentMetadata::parse(&about).tool_use?;
         Some((call, (folder.join(format!("{name}.jsonl")), about)))
     });
     known.collect()

@@ -4,7 +4,7 @@ use ratchet_core::chat::permission_prompt::Decision;
 use ratchet_core::chat::state::{ChatStateName, PermissionPromptId};
 use ratchet_core::id::{SessionId, TraceId};
 use ratchet_store::StoreError;
-use ratchet_store::catalog::Verb;
+use ratchet_store::catalog::AuditAction;
 use ratchet_store::project::ProjectId;
 use serde_json::Value;
 use uuid::Uuid;
@@ -73,7 +73,7 @@ impl ChatService {
             Err(error) => Err(error),
             Ok(()) => {
                 let became = format!("{}: {}", ask.as_str(), decision.summary());
-                self.note(project, chat_id, (Verb::Answered, Some(became))).await
+                self.audit(project, chat_id, (AuditAction::Answered, Some(became))).await
             }
         }
     }
@@ -87,7 +87,7 @@ impl ChatService {
             reply,
         })
         .await?;
-        self.note(project, chat_id, (Verb::Stopped, None)).await
+        self.audit(project, chat_id, (AuditAction::Stopped, None)).await
     }
 
     /// Starts a process for a chat, as the next message would.
@@ -110,7 +110,7 @@ impl ChatService {
     ) -> Result<(), ChatError> {
         let command = |reply| ChatCommand::Change { change: change.clone(), reply };
         self.send_command(project.clone(), chat_id.clone(), command).await?;
-        self.note(project, chat_id, (Verb::Changed, Some(change.summary()))).await
+        self.audit(project, chat_id, (AuditAction::Changed, Some(change.summary()))).await
     }
 
     /// Renames a chat; `None` removes the title.
@@ -145,7 +145,7 @@ impl ChatService {
         let report = self.send_command(project.clone(), chat_id.clone(), command).await?;
         if rewind == Rewind::Do {
             let became = format!("files as before message {message}");
-            self.note(project, chat_id, (Verb::Changed, Some(became))).await?;
+            self.audit(project, chat_id, (AuditAction::Changed, Some(became))).await?;
         }
         Ok(report)
     }
@@ -157,7 +157,7 @@ impl ChatService {
     pub async fn close(&self, project: ProjectId, chat_id: SessionId) -> Result<(), ChatError> {
         self.send_command(project.clone(), chat_id.clone(), |reply| ChatCommand::Close { reply })
             .await?;
-        self.note(project, chat_id, (Verb::Closed, None)).await
+        self.audit(project, chat_id, (AuditAction::Closed, None)).await
     }
 
     /// Returns the events of a chat after a sequence number: stored ones first, then new ones.

@@ -117,9 +117,9 @@ async fn wind_up(
         events.extend(replay.unrecorded(file));
         let path = file.path.display().to_string();
         if let Some(about) = &file.about {
-            recorder.kept(&path, std::slice::from_ref(about));
+            recorder.transcript_lines(&path, std::slice::from_ref(about));
         }
-        recorder.kept(&path, &file.lines);
+        recorder.transcript_lines(&path, &file.lines);
     }
     for ask in replay.open {
         let body = EventBody::default().text("id", &ask).text("decision", "withdrawn");
@@ -127,7 +127,7 @@ async fn wind_up(
         recorder.answered(&ask, &withdrawn.body, now);
         events.push(withdrawn);
     }
-    recorder.broke_off(turn, RESTARTED, now);
+    recorder.turn_interrupted(turn, RESTARTED, now);
     // Recording adds prices; a running call is billed, too.
     recorder.billed(turn, None, true, now);
     Ok(events)

@@ -41,7 +41,6 @@ struct SlotDemand {
     served: usize,
 }
 
-/// One waiter for a slot.
 struct SlotWaiter<'a>(&'a watch::Sender<SlotDemand>);
 
 impl<'a> SlotWaiter<'a> {

@@ -61,7 +61,7 @@ impl TurnRecorder {
             let stamp = Stamp::stated(at, WriteKind::Update);
             let step = ObservationPatch {
                 level: Field::new(Level::Warning, stamp),
-                status_message: Field::new("broke off and was tried again".to_owned(), stamp),
+                status_message: Field::new("interrupted and retried".to_owned(), stamp),
                 metadata: metadata(stamp, [(AT_LEAST, Json::from_value(&true.into()))]),
                 ..ObservationPatch::new(id, Some(turn.clone()))
             };

@@ -90,10 +90,10 @@ fn a_path_that_leads_elsewhere_by_now_is_refused() {
     let (_top, real) = place();
     let boundary = own_machine(None);
     let path = boundary.open(&real.join("top/work"), WorkspaceSource::OwnMachine).unwrap().path();
-    assert_eq!(boundary.again(&path, WorkspaceSource::OwnMachine).unwrap().path(), path);
+    assert_eq!(boundary.reopen(&path, WorkspaceSource::OwnMachine).unwrap().path(), path);
     fs::rename(&path, real.join("top/old")).unwrap();
     symlink(real.join("other"), &path).unwrap();
-    let why = boundary.again(&path, WorkspaceSource::OwnMachine).unwrap_err().to_string();
+    let why = boundary.reopen(&path, WorkspaceSource::OwnMachine).unwrap_err().to_string();
     assert!(why.contains("not the folder any more"), "{why}");
 }
 
@@ -104,7 +104,8 @@ fn a_process_starts_in_the_folder_that_was_opened() {
     let work = open(&real.join("top/work"), &root(&real)).unwrap();
     fs::rename(real.join("top/work"), real.join("top/old")).unwrap();
     symlink(real.join("other"), real.join("top/work")).unwrap();
-    let ran = Command::new("pwd").current_dir(work.entrance()).env_remove("PWD").output().unwrap();
+    let ran =
+        Command::new("pwd").current_dir(work.start_path()).env_remove("PWD").output().unwrap();
     let told = String::from_utf8(ran.stdout).unwrap();
     assert_eq!(Path::new(told.trim()), real.join("top/old"));
 }
@@ -139,7 +140,7 @@ fn the_data_folder_and_what_is_around_it_are_no_workspace() {
         }
         for name in ["top/work", "other"] {
             let path = boundary.open(&real.join(name), by).unwrap().path();
-            boundary.again(&path, by).unwrap();
+            boundary.reopen(&path, by).unwrap();
         }
     }
 }

@@ -6,7 +6,7 @@ use super::{JobKey, JobRecord};
 use crate::catalog::audit::AuditChange;
 use crate::catalog::schedule;
 use crate::catalog::sql::Tx;
-use crate::catalog::{Catalog, Noun, Verb};
+use crate::catalog::{AuditAction, AuditObject, Catalog};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -15,7 +15,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if the project has no such job, or if it is not a dead letter.
-    pub async fn revive_job(
+    pub async fn requeue_dead_job(
         &self,
         project: ProjectId,
         key: JobKey,
@@ -28,8 +28,9 @@ impl Catalog {
                 return Err(not_dead(&before));
             }
             let revived = one(tx, &project, key.0, &key.1)?.ok_or_else(|| not_found(&key))?;
-            let changed = audited(Verb::Changed, &before).became(revived.state.phase.as_str());
-            tx.note(&project, now, &changed)?;
+            let changed =
+                audited(AuditAction::Changed, &before).became(revived.state.phase.as_str());
+            tx.audit(&project, now, &changed)?;
             Ok(revived)
         });
         let revived = revived.await?;
@@ -56,7 +57,7 @@ impl Catalog {
             }
             let sql = "DELETE FROM job WHERE project = $1 AND kind = $2 AND id = $3";
             tx.execute(sql, &[(&project).into(), job.kind.as_str().into(), (&job.id).into()])?;
-            tx.note(&project, now, &audited(Verb::Deleted, &job))?;
+            tx.audit(&project, now, &audited(AuditAction::Deleted, &job))?;
             Ok(job)
         })
         .await
@@ -80,8 +81,8 @@ fn not_dead(job: &JobRecord) -> StoreError {
 }
 
 /// An audit entry about a dead letter, with its reason.
-fn audited(verb: Verb, job: &JobRecord) -> AuditChange<'_> {
+fn audited(verb: AuditAction, job: &JobRecord) -> AuditChange<'_> {
     let reason = job.state.error.as_deref().unwrap_or_default();
     let was = format!("{} {}: {reason}", job.kind.as_str(), job.state.phase.as_str());
-    verb.what(Noun::Job, &job.id).was(was)
+    verb.on(AuditObject::Job, &job.id).was(was)
 }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::{Prompt, find, put_together};
 use crate::catalog::sql::{Tx, Value};
 use crate::catalog::versioned::{PROMPTS, described};
-use crate::catalog::{Catalog, Noun, Verb, redaction};
+use crate::catalog::{AuditAction, AuditObject, Catalog, redaction};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -48,10 +48,10 @@ impl Catalog {
                 PROMPTS.set_tags(tx, (&project, &new.name), tags, now)?;
             }
             for label in new.labels.iter().map(String::as_str).chain([LATEST]) {
-                PROMPTS.put_label(tx, (&project, &new.name), (label, version), now)?;
+                PROMPTS.move_label(tx, (&project, &new.name), (label, version), now)?;
             }
-            let audited = Verb::Made.what(Noun::Prompt, &new.name);
-            tx.note(&project, now, &audited.became(described(version, &new.labels)))?;
+            let audited = AuditAction::Made.on(AuditObject::Prompt, &new.name);
+            tx.audit(&project, now, &audited.became(described(version, &new.labels)))?;
             let reference = Reference { name: new.name, pick: Pick::Version(version) };
             find(tx, &project, &reference)?
                 .ok_or_else(|| StoreError::NotFound(format!("Prompt {reference}")))

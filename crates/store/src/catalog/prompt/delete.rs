@@ -4,8 +4,8 @@ use ratchet_core::catalog::prompt::{LATEST, Pick};
 use ratchet_core::time::Timestamp;
 
 use crate::catalog::sql::Tx;
-use crate::catalog::versioned::{PROMPTS, Which};
-use crate::catalog::{Catalog, Noun, Verb};
+use crate::catalog::versioned::{PROMPTS, VersionedName};
+use crate::catalog::{AuditAction, AuditObject, Catalog};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -38,10 +38,10 @@ impl Catalog {
                     tx.execute(&sql, &[(&project).into(), (&name).into(), (*version).into()])?;
                 }
             }
-            PROMPTS.settle(tx, which, now)?;
+            PROMPTS.after_deletion(tx, which, now)?;
             let versions: Vec<String> = going.iter().map(|version| format!("v{version}")).collect();
-            let audited = Verb::Deleted.what(Noun::Prompt, &name);
-            tx.note(&project, now, &audited.was(versions.join(", ")))
+            let audited = AuditAction::Deleted.on(AuditObject::Prompt, &name);
+            tx.audit(&project, now, &audited.was(versions.join(", ")))
         })
         .await
     }
@@ -49,7 +49,7 @@ impl Catalog {
 
 fn going(
     tx: &Tx<'_>,
-    (project, name): Which<'_>,
+    (project, name): VersionedName<'_>,
     pick: Option<&Pick>,
     all: &BTreeSet<u32>,
 ) -> StoreResult<BTreeSet<u32>> {
@@ -69,7 +69,7 @@ fn going(
 /// Fails if other prompts reference what is about to be deleted.
 fn refuse_if_needed(
     tx: &Tx<'_>,
-    (project, name): Which<'_>,
+    (project, name): VersionedName<'_>,
     going: &BTreeSet<u32>,
 ) -> StoreResult<()> {
     // A label is deleted with its version; `latest` is deleted only with the last version.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::job::{self, JobFailure, JobLease, JobOrder, JobRecord, LeaseStatus, NewJob};
 use crate::catalog::sql::Tx;
-use crate::catalog::{Catalog, Noun, Verb};
+use crate::catalog::{AuditAction, AuditObject, Catalog};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -126,8 +126,9 @@ impl Catalog {
                 return Ok(run);
             }
             job::enqueue(tx, &project, &new_run(&schedule, now), now)?;
-            let audited = Verb::Changed.what(Noun::Schedule, &schedule).named(&schedule);
-            tx.note(&project, now, &audited.became("run now"))?;
+            let audited =
+                AuditAction::Changed.on(AuditObject::Schedule, &schedule).named(&schedule);
+            tx.audit(&project, now, &audited.became("run now"))?;
             let asked = last_runs(tx, &project, &schedule, 1)?.into_iter().next();
             asked.ok_or_else(|| StoreError::NotFound(format!("a run of {schedule}")))
         })

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::{Skill, must_find};
 use crate::catalog::sql::Tx;
 use crate::catalog::versioned::SKILLS;
-use crate::catalog::{Catalog, Noun, Verb, redaction};
+use crate::catalog::{AuditAction, AuditObject, Catalog, redaction};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -61,9 +61,10 @@ impl Catalog {
             for file in &new.files {
                 insert_file(tx, &project, &id, file)?;
             }
-            SKILLS.put_label(tx, which, (LATEST, version), now)?;
-            let audited = Verb::Made.what(Noun::Skill, &new.name).became(format!("v{version}"));
-            tx.note(&project, now, &audited)?;
+            SKILLS.move_label(tx, which, (LATEST, version), now)?;
+            let audited =
+                AuditAction::Made.on(AuditObject::Skill, &new.name).became(format!("v{version}"));
+            tx.audit(&project, now, &audited)?;
             must_find(tx, which, &Pick::Version(version))
         })
         .await

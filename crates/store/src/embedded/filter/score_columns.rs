@@ -8,19 +8,24 @@ use crate::query::{Compare, Test};
 #[derive(Clone, Copy, Debug)]
 pub(in crate::embedded) struct Judged {
     data_type: DataType,
-    /// SQL condition that selects the scores `s`.
+    /// SQL condition that selects the scores `c`.
     on: &'static str,
 }
 
 /// Scores of a trace `t` and its observations.
 pub(super) fn of_trace(data_type: DataType) -> Kind {
-    Kind::Judged(Judged { data_type, on: "s.project = t.project AND s.trace = t.id" })
+    Kind::Judged(Judged { data_type, on: "c.project = t.project AND c.trace = t.id" })
 }
 
 /// Scores of an observation `o`; its trace is `t`.
 pub(super) fn of_observation(data_type: DataType) -> Kind {
-    let on = "s.project = o.project AND s.trace = t.id AND s.observation = o.id";
+    let on = "c.project = o.project AND c.trace = t.id AND c.observation = o.id";
     Kind::Judged(Judged { data_type, on })
+}
+
+/// Scores on a session `s` itself.
+pub(super) fn of_session(data_type: DataType) -> Kind {
+    Kind::Judged(Judged { data_type, on: "c.project = s.project AND c.session = s.id" })
 }
 
 impl Judged {
@@ -41,11 +46,11 @@ impl Judged {
     fn scores(self, what: &str, named: &str) -> String {
         let Self { data_type, on } = self;
         let data_type = data_type.as_str();
-        format!("SELECT {what} FROM score s WHERE {on} AND s.data_type = '{data_type}'{named}")
+        format!("SELECT {what} FROM score c WHERE {on} AND c.data_type = '{data_type}'{named}")
     }
 }
 
-const NAMED: &str = " AND s.name = ?";
+const NAMED: &str = " AND c.name = ?";
 
 impl Where {
     /// Adds a condition that [`Judged::takes`].
@@ -64,14 +69,14 @@ impl Where {
 
     fn average(&mut self, judged: Judged, name: Option<&String>, (how, number): (Compare, f64)) {
         let named = if name.is_some() { NAMED } else { "" };
-        let average = format!("({})", judged.scores("avg(s.number)", named));
+        let average = format!("({})", judged.scores("avg(c.number)", named));
         let name = name.map(|name| text_value(name));
         self.and(comparison(&average, how), name.into_iter().chain([Value::Real(number)]));
     }
 
     fn some(&mut self, judged: Judged, exists: &str, name: &str, words: &[String]) {
         let scores = judged.scores("1", NAMED);
-        let clause = format!("{exists} ({scores} AND s.text IN ({}))", marks(words));
+        let clause = format!("{exists} ({scores} AND c.text IN ({}))", marks(words));
         let words = words.iter().map(|word| text_value(word));
         self.and(clause, std::iter::once(text_value(name)).chain(words));
     }

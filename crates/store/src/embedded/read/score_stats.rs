@@ -4,7 +4,7 @@ use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::record::score::{ScoreSource, ScoreValue};
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
-use crate::embedded::column::{Column, to_i64, to_u64, uncolumn};
+use crate::embedded::column::{Column, column_value, to_i64, to_u64};
 use crate::embedded::filter::Where;
 use crate::embedded::load::project_number;
 use crate::embedded::score_row;
@@ -116,7 +116,7 @@ pub(in crate::embedded) fn pairs(db: &Connection, query: &PairQuery) -> rusqlite
         }
         pairs.looked_at += 1;
         let trace: TraceId = row.get::<_, Column<_>>(3)?.0;
-        let observation: Option<ObservationId> = uncolumn(row.get(4)?);
+        let observation: Option<ObservationId> = column_value(row.get(4)?);
         let Some(left) = value(row)? else { continue };
         if !seen.insert((trace.clone(), observation.clone())) {
             continue;

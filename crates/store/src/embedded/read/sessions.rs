@@ -25,9 +25,7 @@ pub(in crate::embedded) fn list(
     let mut filter = Where::default();
     filter.and("s.project = ?", [project.into()]);
     filter.within("s.created_at", query.range);
-    if !query.environments.is_empty() {
-        filter.any_environment("s.environment", &query.environments);
-    }
+    filter.sessions(&query.conditions)?;
     let list = List {
         select: format!("SELECT {} FROM session s", session_row::COLUMNS),
         count: "SELECT count(*) FROM session s".to_owned(),

@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row, params, params_from_iter};
 
 use super::observations;
 use crate::aggregate::{Aggregate, AggregateQuery, AggregateSource, Dimension, Group, Step, Sums};
-use crate::embedded::column::{Column, uncolumn};
+use crate::embedded::column::{Column, column_value};
 use crate::embedded::content;
 use crate::embedded::filter::Where;
 use crate::embedded::load::project_number;
@@ -190,7 +190,7 @@ fn dimension_of(row: &Row<'_>, dimension: Dimension) -> rusqlite::Result<Option<
         Dimension::TraceName => text(WIDTH + 1),
         Dimension::User => text(WIDTH + 2),
         Dimension::Session => {
-            let session: Option<SessionId> = uncolumn(row.get(WIDTH + 3)?);
+            let session: Option<SessionId> = column_value(row.get(WIDTH + 3)?);
             Ok(session.map(|session| session.to_string()))
         }
         Dimension::Release => text(WIDTH + 4),

@@ -21,7 +21,7 @@ use crate::embedded::cursor;
 use crate::embedded::filter::id_value;
 use crate::embedded::payload::Blocks;
 use crate::query::{Detail, Direction, ObservationQuery, Page, Paging, TimeRange};
-use crate::trace_stream::{Ahead, Next, ObservationKey, StoredId};
+use crate::trace_stream::{Next, NextKeys, ObservationKey, StoredId};
 use crate::{StoreError, StoreResult};
 
 mod buckets;
@@ -281,7 +281,7 @@ impl PageRequest<'_> {
         ordered: fn(ObservationKey) -> K,
         plain: fn(K) -> ObservationKey,
     ) -> rusqlite::Result<KeyWindow> {
-        let ahead = Ahead { found_up_to: after.clone().map(ordered), ..Ahead::default() };
+        let ahead = NextKeys { found_up_to: after.clone().map(ordered), ..NextKeys::default() };
         let mut next = Next::after(&ahead, limit);
         let filter = &self.list.filter;
         let sql = format!("SELECT o.start, o.id {} {}", self.from(), filter.sql());
@@ -294,7 +294,7 @@ impl PageRequest<'_> {
                 next.offer(ordered(key));
             }
         }
-        let Ahead { keys, has_more, .. } = next.finish();
+        let NextKeys { keys, has_more, .. } = next.finish();
         Ok(KeyWindow {
             asked: self.asked.clone(),
             state: self.state.clone(),

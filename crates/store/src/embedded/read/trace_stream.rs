@@ -18,7 +18,8 @@ use crate::embedded::payload::Blocks;
 use crate::embedded::score_row::{self, ScoreRow};
 use crate::query::Detail;
 use crate::trace_stream::{
-    Ahead, Next, ObservationKey, ObservationWalk, ScoreKey, ScoreWalk, StoredId, StreamedRows,
+    Next, NextKeys, ObservationCursor, ObservationKey, ScoreCursor, ScoreKey, StoredId,
+    StreamedRows,
 };
 
 /// Keys found per scan: a few megabytes.
@@ -32,8 +33,8 @@ const ROW_BYTES: usize = 500;
 /// The next observations of a trace.
 pub(in crate::embedded) fn observations(
     db: &Connection,
-    mut walk: ObservationWalk,
-) -> rusqlite::Result<StreamedRows<Observation, ObservationWalk>> {
+    mut walk: ObservationCursor,
+) -> rusqlite::Result<StreamedRows<Observation, ObservationCursor>> {
     let Some(trace) = trace_number(db, &walk)? else {
         return Ok(StreamedRows { rows: Vec::new(), rest: None });
     };
@@ -100,7 +101,7 @@ impl StoredId {
     }
 }
 
-fn trace_number(db: &Connection, walk: &ObservationWalk) -> rusqlite::Result<Option<i64>> {
+fn trace_number(db: &Connection, walk: &ObservationCursor) -> rusqlite::Result<Option<i64>> {
     let Some(project) = project_number(db, &walk.project)? else { return Ok(None) };
     let sql = "SELECT no FROM trace WHERE project = ? AND id = ?";
     let found = db
@@ -113,8 +114,8 @@ fn trace_number(db: &Connection, walk: &ObservationWalk) -> rusqlite::Result<Opt
 fn observation_keys(
     db: &Connection,
     trace: i64,
-    ahead: &Ahead<ObservationKey>,
-) -> rusqlite::Result<Ahead<ObservationKey>> {
+    ahead: &NextKeys<ObservationKey>,
+) -> rusqlite::Result<NextKeys<ObservationKey>> {
     let mut next = Next::after(ahead, KEYS);
     let mut statement =
         db.prepare_cached("SELECT o.start, o.id FROM observation o WHERE o.trace = ?")?;
@@ -136,8 +137,8 @@ fn carried_bytes(content: &Content) -> usize {
 /// The next scores on a trace and its observations.
 pub(in crate::embedded) fn scores(
     db: &Connection,
-    mut walk: ScoreWalk,
-) -> rusqlite::Result<StreamedRows<Score, ScoreWalk>> {
+    mut walk: ScoreCursor,
+) -> rusqlite::Result<StreamedRows<Score, ScoreCursor>> {
     let Some(project) = project_number(db, &walk.project)? else {
         return Ok(StreamedRows { rows: Vec::new(), rest: None });
     };
@@ -165,8 +166,8 @@ pub(in crate::embedded) fn scores(
 fn score_keys(
     db: &Connection,
     (project, trace): (i64, &TraceId),
-    ahead: &Ahead<ScoreKey>,
-) -> rusqlite::Result<Ahead<ScoreKey>> {
+    ahead: &NextKeys<ScoreKey>,
+) -> rusqlite::Result<NextKeys<ScoreKey>> {
     let mut next = Next::after(ahead, KEYS);
     let sql = "SELECT s.timestamp, s.no FROM score s INDEXED BY score_by_trace \
                WHERE s.project = ? AND s.trace = ?";

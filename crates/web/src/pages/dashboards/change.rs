@@ -103,11 +103,11 @@ async fn rename(web: &Web, ctx: &RequestContext, id: String, form: Params) -> Pa
     if let Some(problem) = parsed.problems.first() {
         return Err(PageError::Bad(problem.message.clone()));
     }
-    let wanted = parsed.filter.to_kept(Counted::Observations);
+    let wanted = parsed.filter.to_stored(Counted::Observations);
     let wanted = wanted.map_err(|problems| PageError::Bad(problems.join("; ")))?;
     keep(web, ctx, move |documents| {
         let mut changed = definitions::dashboard(documents, &id)?;
-        let (_, others) = Filter::of_kept(&changed.filters, Counted::Observations);
+        let (_, others) = Filter::from_stored(&changed.filters, Counted::Observations);
         changed.filters = wanted.into_iter().chain(others).collect();
         (changed.name, changed.description) = (name, description);
         definitions::save_dashboard(documents, changed, now)

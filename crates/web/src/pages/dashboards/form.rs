@@ -100,7 +100,7 @@ impl Draft {
 
     /// The fields of a chart that there is.
     pub(super) fn of(widget: &Widget) -> Self {
-        let (filter, others) = Filter::of_kept(&widget.filters, counted(widget.view));
+        let (filter, others) = Filter::from_stored(&widget.filters, counted(widget.view));
         let by = |at: usize| widget.dimensions.get(at).map(|one| one.field.clone());
         let first = widget.metrics.first();
         Self {
@@ -181,7 +181,7 @@ impl Draft {
         if !problems.is_empty() {
             return Err(problems.join("; "));
         }
-        let kept = parsed.filter.to_kept(counted(self.view));
+        let kept = parsed.filter.to_stored(counted(self.view));
         let kept = kept.map_err(|problems| problems.join("; "))?;
         Ok((kept.into_iter().chain(self.others.iter().cloned()).collect(), problems))
     }

@@ -85,7 +85,7 @@ fn find(id: String) -> impl FnOnce(&Documents<'_>) -> StoreResult<Found> + Send 
 
 /// What holds for all charts of the page.
 fn conditions(dashboard: &Dashboard) -> Markup {
-    let (filter, others) = Filter::of_kept(&dashboard.filters, Counted::Observations);
+    let (filter, others) = Filter::from_stored(&dashboard.filters, Counted::Observations);
     html! {
         @if !dashboard.filters.is_empty() {
             " · filter: " code { (filter) @for other in &others { " " (in_words(other)) } }
@@ -209,7 +209,7 @@ fn edit(ctx: &RequestContext, found: &Found) -> Markup {
     let dashboard = &found.dashboard;
     let to = |segments: &[&str]| Link::to_project(&ctx.project.id, segments).in_scope(&ctx.scope);
     let action = to(&["dashboards", &dashboard.id]);
-    let (filter, _) = Filter::of_kept(&dashboard.filters, Counted::Observations);
+    let (filter, _) = Filter::from_stored(&dashboard.filters, Counted::Observations);
     html! {
         section.edit-dashboard {
             @if !found.widgets.is_empty() {

@@ -40,14 +40,15 @@ async fn gather(web: &Web, ctx: &RequestContext) -> PageResult<OverviewData> {
     let by = split.by.as_slice();
     let is_kept = by.iter().copied().all(Dimension::is_kept) && ctx.scope.agent.is_none();
     let reads_all = is_kept || ctx.params.get("all").is_some();
-    let reach = if reads_all { ScanRange::All } else { sums::reach(web, ctx, ctx.range()).await? };
+    let reach =
+        if reads_all { ScanRange::All } else { sums::scan_start(web, ctx, ctx.range()).await? };
     let range = match reach {
         ScanRange::All => ctx.range(),
         ScanRange::Since(from) => TimeRange { from: Some(from), ..ctx.range() },
     };
     let now = sums::over_time(web, ctx, range, by).await?;
     let before = match (ctx.scope.span.before(ctx.now), reach) {
-        (Some(range), ScanRange::All) => match sums::reach(web, ctx, range).await? {
+        (Some(range), ScanRange::All) => match sums::scan_start(web, ctx, range).await? {
             ScanRange::Since(_) if !reads_all => None,
             ScanRange::All | ScanRange::Since(_) => {
                 Some(sums::over_time(web, ctx, range, by).await?)

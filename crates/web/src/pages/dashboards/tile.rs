@@ -25,11 +25,9 @@ use crate::time_buckets;
 use crate::time_buckets::TimeBuckets;
 use crate::web::Web;
 
-/// Data of a chart.
 pub(super) struct ChartData {
     pub(super) shape: Shape,
     pub(super) rows: Vec<MetricsRow>,
-    /// Time buckets, if it has any.
     pub(super) course: TimeBuckets,
     /// Approximate part of the cost.
     pub(super) approximate_cost: Money,
@@ -79,7 +77,7 @@ async fn answer(
     let mut since = None;
     if !question.is_of_sums(telemetry) && ctx.params.get("all").is_none() {
         let range = TimeRange { from: Some(time.0), to: Some(time.1) };
-        if let ScanRange::Since(from) = sums::reach(web, ctx, range).await? {
+        if let ScanRange::Since(from) = sums::scan_start(web, ctx, range).await? {
             question.shorten(TimeRange { from: Some(from), to: None });
             since = Some(from);
         }
@@ -125,7 +123,7 @@ fn of_scope(ctx: &RequestContext) -> Vec<FilterCondition> {
     let agent = scope.agent.as_deref().map(|word| (RecordField::Agent, word));
     let terms = environment.into_iter().chain(agent);
     let terms = terms.map(|(field, word)| Term::word(field, word)).collect();
-    Filter { terms }.to_kept(Counted::Observations).unwrap_or_default()
+    Filter { terms }.to_stored(Counted::Observations).unwrap_or_default()
 }
 
 /// How many records the figures are made of: the last figure of each row, or all of its bins.

@@ -298,7 +298,7 @@ pub(super) async fn confirm(
     let into = ImportTarget { project: ctx.project_id(), dataset: dataset.name.clone() };
     match dataset_import::add(&ctx.viewer.catalog(&web), into, cases, ctx.now).await? {
         Ok(count) => {
-            web.uploads.forget(&word);
+            web.uploads.remove(&word);
             let back = ctx.to(&["datasets", &dataset.name]).with("done", "uploaded");
             Ok(Redirect::to(&back.with("count", count.to_string()).to_string()).into_response())
         }

@@ -9,7 +9,7 @@ use ratchet_core::payload::Payload;
 use ratchet_core::record::trace::Content;
 use ratchet_stages::record;
 use ratchet_store::catalog::{
-    Collected, Dataset, NewDatasetItem, NewQueueItem, Noun, Queue, QueueId,
+    AuditObject, Collected, Dataset, NewDatasetItem, NewQueueItem, Queue, QueueId,
 };
 use ratchet_store::query::PageNumber;
 
@@ -127,7 +127,7 @@ pub(super) async fn act<R: ListedRow>(
             let count = traces.len();
             let catalog = ctx.viewer.catalog(&web);
             let named = traces.iter().map(ToString::to_string).collect();
-            catalog.note_deletion(ctx.project_id(), Noun::Traces, named, ctx.now).await?;
+            catalog.note_deletion(ctx.project_id(), AuditObject::Traces, named, ctx.now).await?;
             web.store.telemetry.delete_traces(ctx.project_id(), traces).await?;
             Done::Deleted(count)
         }

@@ -9,7 +9,7 @@ use crate::parquet::Kind;
 
 /// A column of a list: a field that the table of its record lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ListColumn(pub(super) RecordField);
+pub(in crate::pages) struct ListColumn(pub(in crate::pages) RecordField);
 
 impl ListColumn {
     pub(super) const NAME: Self = Self(RecordField::Name);
@@ -25,12 +25,12 @@ impl ListColumn {
     }
 
     /// Default columns of a list.
-    pub(super) fn usual(on: ListKind) -> Vec<Self> {
-        let usual = match on {
-            ListKind::Traces => TRACE.usual,
-            ListKind::Observations => OBSERVATION.usual,
+    pub(super) fn defaults(on: ListKind) -> Vec<Self> {
+        let fields = match on {
+            ListKind::Traces => TRACE.default_columns,
+            ListKind::Observations => OBSERVATION.default_columns,
         };
-        usual.iter().copied().map(Self).collect()
+        fields.iter().copied().map(Self).collect()
     }
 
     /// The word in the address, and in exports.
@@ -38,11 +38,11 @@ impl ListColumn {
         self.0.facts().column.unwrap_or_default()
     }
 
-    pub(super) fn title(self) -> &'static str {
+    pub(in crate::pages) fn title(self) -> &'static str {
         self.0.facts().label
     }
 
-    pub(super) fn align(self) -> Align {
+    pub(in crate::pages) fn align(self) -> Align {
         match self.0.facts().kind {
             FieldKind::Number(_) => Align::Number,
             FieldKind::Payload | FieldKind::Object => Align::Wide,

@@ -149,7 +149,11 @@ impl ListedRow for Observation {
             | RecordField::TraceName
             | RecordField::Bookmarked
             | RecordField::Public
-            | RecordField::Root => Markup::default(),
+            | RecordField::Root
+            | RecordField::FirstMessage
+            | RecordField::Duration
+            | RecordField::Traces
+            | RecordField::LastActivity => Markup::default(),
         }
     }
 
@@ -195,7 +199,11 @@ impl ListedRow for Observation {
             | RecordField::TraceName
             | RecordField::Bookmarked
             | RecordField::Public
-            | RecordField::Root => CellValue::Text(None),
+            | RecordField::Root
+            | RecordField::FirstMessage
+            | RecordField::Duration
+            | RecordField::Traces
+            | RecordField::LastActivity => CellValue::Text(None),
         }
     }
 }

@@ -133,7 +133,6 @@ fn last_words(text: &str) -> Option<String> {
     })
 }
 
-/// A cell with a payload preview.
 pub(super) fn preview_cell(payload: Option<&Payload>) -> Markup {
     let shown = preview(payload, PREVIEW);
     html! { @if let Some(text) = shown { span.mono { bdi { (text) } } } }

@@ -56,7 +56,7 @@ impl ListState {
             on,
             parsed: Filter::parse(on, &typed),
             typed,
-            columns: if says_columns { columns } else { ListColumn::usual(on) },
+            columns: if says_columns { columns } else { ListColumn::defaults(on) },
             scores,
             sort: params.get("sort").and_then(|word| sort(on, word)).unwrap_or(NEWEST),
             cursor: params.get("cursor").map(str::to_owned),
@@ -174,7 +174,7 @@ mod tests {
     fn the_address_says_what_is_shown_and_how() {
         let [cost, name, tags] =
             [RecordField::Cost, RecordField::Name, RecordField::Tags].map(ListColumn);
-        let usual = ListColumn::usual(ListKind::Traces);
+        let usual = ListColumn::defaults(ListKind::Traces);
         check("", &usual, NEWEST);
         check("sort=-cost_usd", &usual, (cost, Direction::Descending));
         check(
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn nonsense_in_the_address_is_passed_over() {
-        let usual = ListColumn::usual(ListKind::Traces);
+        let usual = ListColumn::defaults(ListKind::Traces);
         check("sort=-colour", &usual, NEWEST);
         check("sort=tags", &usual, NEWEST);
         check("col=colour&col=model", &[ListColumn::NAME], NEWEST);

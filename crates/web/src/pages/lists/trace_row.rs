@@ -117,7 +117,11 @@ impl ListedRow for Trace {
             | RecordField::TraceName
             | RecordField::Bookmarked
             | RecordField::Public
-            | RecordField::Root => Markup::default(),
+            | RecordField::Root
+            | RecordField::FirstMessage
+            | RecordField::Duration
+            | RecordField::Traces
+            | RecordField::LastActivity => Markup::default(),
         }
     }
 
@@ -157,7 +161,11 @@ impl ListedRow for Trace {
             | RecordField::TraceName
             | RecordField::Bookmarked
             | RecordField::Public
-            | RecordField::Root => CellValue::Text(None),
+            | RecordField::Root
+            | RecordField::FirstMessage
+            | RecordField::Duration
+            | RecordField::Traces
+            | RecordField::LastActivity => CellValue::Text(None),
         }
     }
 }

@@ -101,7 +101,7 @@ async fn open(
 ///
 /// # Errors
 /// Fails only if too much is asked already.
-pub(crate) async fn greet(
+pub(crate) async fn test_connection(
     web: &Web,
     ctx: &RequestContext,
     chosen: (&LlmConnection, &str),

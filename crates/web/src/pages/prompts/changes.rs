@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use ratchet_core::record::limit::elide;
-use ratchet_store::catalog::{Actor, AuditEntry, AuditQuery, Noun, Verb};
+use ratchet_store::catalog::{Actor, AuditAction, AuditEntry, AuditObject, AuditQuery};
 
 use crate::components::{badge, figure};
 use crate::page_error::PageResult;
@@ -16,7 +16,7 @@ const NAME: usize = 80;
 
 /// The newest changes of a prompt.
 pub(super) async fn changes(web: &Web, ctx: &RequestContext, name: &str) -> PageResult<Markup> {
-    let query = AuditQuery::about(ctx.project_id(), Noun::Prompt, name.to_owned(), CHANGES);
+    let query = AuditQuery::about(ctx.project_id(), AuditObject::Prompt, name.to_owned(), CHANGES);
     let found = web.store.catalog.audit(query).await?;
     Ok(html! {
         h2 { "Change history" }
@@ -55,17 +55,17 @@ fn deed(entry: &AuditEntry) -> Markup {
     let before = entry.was.as_deref().and_then(|was| was.rsplit_once(" at "));
     html! {
         @match (entry.verb, label, before) {
-            (Verb::Labelled, Some((label, to)), Some((_, from))) if from != to => {
+            (AuditAction::Labelled, Some((label, to)), Some((_, from))) if from != to => {
                 "moved " (badge::tag(label)) " from " strong { (from) } " to " strong { (to) }
             },
-            (Verb::Labelled, Some((label, to)), Some(_)) => {
+            (AuditAction::Labelled, Some((label, to)), Some(_)) => {
                 "set " (badge::tag(label)) " to " strong { (to) } " again"
             },
-            (Verb::Labelled, Some((label, to)), None) => {
+            (AuditAction::Labelled, Some((label, to)), None) => {
                 "set " (badge::tag(label)) " to " strong { (to) }
             },
-            (Verb::Made, _, _) => { "created " bdi { (shown(entry.became.as_deref())) } },
-            (Verb::Deleted, _, _) => { "deleted " bdi { (shown(entry.was.as_deref())) } },
+            (AuditAction::Made, _, _) => { "created " bdi { (shown(entry.became.as_deref())) } },
+            (AuditAction::Deleted, _, _) => { "deleted " bdi { (shown(entry.was.as_deref())) } },
             (verb, _, _) => {
                 (verb.as_str()) " it"
                 @if let Some(was) = &entry.was { " from " bdi { (shown(Some(was))) } }

@@ -293,7 +293,7 @@ pub(super) async fn label(
     let which = (name.clone(), version);
     ctx.viewer
         .catalog(&web)
-        .label_prompt(ctx.project_id(), which, vec![label.clone()], ctx.now)
+        .move_prompt_labels(ctx.project_id(), which, vec![label.clone()], ctx.now)
         .await?;
     let back = ctx.to(&["prompts", &name]).with("version", version.to_string());
     Ok(Redirect::to(&back.with("done", "label").with("label", label).to_string()))

@@ -6,7 +6,7 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use maud::{Markup, html};
-use ratchet_store::catalog::{Actor, AuditEntry, AuditQuery, Noun, Verb};
+use ratchet_store::catalog::{Actor, AuditAction, AuditEntry, AuditObject, AuditQuery};
 
 use super::{Tab, page};
 use crate::components::badge::{self, Decider};
@@ -44,7 +44,7 @@ fn query(ctx: &RequestContext, limit: u64) -> PageResult<AuditQuery> {
     let actor = ctx.params.get("who").and_then(|who| who.split_once(':'));
     let query = AuditQuery {
         actor: actor.map(|(kind, id)| (kind.to_owned(), id.to_owned())),
-        noun: ctx.params.get("what").and_then(Noun::parse),
+        noun: ctx.params.get("what").and_then(AuditObject::parse),
         object: ctx.params.get("object").map(str::to_owned),
         from: range.from,
         to: range.to,
@@ -121,7 +121,7 @@ fn filters(ctx: &RequestContext, actors: &[Actor]) -> Markup {
             label { "Object "
                 select name="what" {
                     option value="" { "All objects" }
-                    @for noun in Noun::ALL {
+                    @for noun in AuditObject::ALL {
                         option value=(noun.as_str()) selected[noun.as_str() == what] { (noun.as_str()) }
                     }
                 }
@@ -157,18 +157,18 @@ pub(in crate::pages) fn who(actor: &Actor) -> Markup {
 }
 
 /// The displayed name of a verb; the stored one is `made` since the first release.
-pub(in crate::pages) const fn verb(verb: Verb) -> &'static str {
+pub(in crate::pages) const fn verb(verb: AuditAction) -> &'static str {
     match verb {
-        Verb::Made => "created",
+        AuditAction::Made => "created",
         _ => verb.as_str(),
     }
 }
 
 /// What it was done to.
 fn thing(entry: &AuditEntry) -> Markup {
-    let has_name = !entry.name.is_empty() && entry.verb != Verb::SignedIn;
+    let has_name = !entry.name.is_empty() && entry.verb != AuditAction::SignedIn;
     html! {
-        @if entry.verb != Verb::SignedIn { (entry.noun.as_str()) " " }
+        @if entry.verb != AuditAction::SignedIn { (entry.noun.as_str()) " " }
         @if has_name {
             strong title=(entry.object) { bdi { (ratchet_core::record::limit::elide(&entry.name, 120)) } }
         }

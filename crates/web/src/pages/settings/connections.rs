@@ -102,7 +102,7 @@ async fn test(
     let model =
         entered.filled("model").map(str::to_owned).or_else(|| llm_connections::usual_model(&one));
     let model = model.ok_or_else(|| PageError::Bad("model: required".to_owned()))?;
-    let tried = playground::greet(&web, &ctx, (&one, &model)).await?;
+    let tried = playground::test_connection(&web, &ctx, (&one, &model)).await?;
     let notice = html! {
         section.settings.tried.failed[tried.outcome.is_err()] role="status" {
             h2 {

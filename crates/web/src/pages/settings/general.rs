@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use ratchet_core::catalog::validation;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::record::clock;
-use ratchet_stages::record::sweep;
+use ratchet_stages::record::retention_sweep;
 use ratchet_store::StoreError;
 use ratchet_store::aggregate::{AggregateQuery, Step};
 use ratchet_store::catalog::ProjectChange;
@@ -230,6 +230,6 @@ async fn delete(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> Pag
         return Ok(again(&web, &ctx, &entered, "typed", why));
     }
     let catalog = ctx.viewer.catalog(&web);
-    sweep::delete_project(&web.store, &catalog, ctx.project_id(), ctx.now).await?;
+    retention_sweep::delete_project(&web.store, &catalog, ctx.project_id(), ctx.now).await?;
     Ok(Redirect::to("/").into_response())
 }

@@ -109,7 +109,7 @@ async fn act(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageRe
     let catalog = ctx.viewer.catalog(&web);
     match form.get("do") {
         Some("retry") => {
-            catalog.revive_job(project, key, ctx.now).await?;
+            catalog.requeue_dead_job(project, key, ctx.now).await?;
             Ok(Done::Sent.back(&ctx, Tab::General))
         }
         Some("discard") if form.get("sure") == Some("yes") => {

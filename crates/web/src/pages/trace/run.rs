@@ -6,7 +6,7 @@ use ratchet_core::record::observation::Observation;
 use ratchet_core::record::score::{Score, ScoreTarget};
 use ratchet_core::record::trace::{Content, Trace};
 use ratchet_store::query::{Detail, Paging, ScoreQuery, ScoresOn, TimeRange};
-use ratchet_store::trace_stream::ObservationWalk;
+use ratchet_store::trace_stream::ObservationCursor;
 
 use super::kinds::UsageTotals;
 use crate::page_error::{PageError, PageResult};
@@ -100,11 +100,11 @@ async fn steps(
     id: &TraceId,
 ) -> PageResult<(Vec<Observation>, bool)> {
     let mut steps = Vec::new();
-    let mut next = Some(ObservationWalk::new(ctx.project_id(), id.clone(), Detail::Row));
+    let mut next = Some(ObservationCursor::new(ctx.project_id(), id.clone(), Detail::Row));
     while steps.len() < MAX_STEPS
         && let Some(walk) = next.take()
     {
-        let walked = web.store.telemetry.walk_observations(walk).await?;
+        let walked = web.store.telemetry.observations_after(walk).await?;
         steps.extend(walked.rows);
         next = walked.rest;
     }

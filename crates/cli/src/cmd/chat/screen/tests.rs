@@ -54,7 +54,7 @@ fn turn() -> Vec<ReceivedEvent> {
     events.into_iter().zip(1..).map(|((kind, body), seq)| heard(seq, kind, body)).collect()
 }
 
-fn shown(paper: Paper) -> String {
+fn shown(paper: OutputTarget) -> String {
     let mut screen = Screen::new(Style::Plain, paper);
     screen.pages = Some("http://127.0.0.1:3000/project/p".to_owned());
     let mut shown = String::new();
@@ -69,7 +69,7 @@ fn shown(paper: Paper) -> String {
 
 #[test]
 fn a_turn_reads_like_a_story() {
-    insta::assert_snapshot!(shown(Paper::Terminal(60)), @r#"
+    insta::assert_snapshot!(shown(OutputTarget::Terminal(60)), @r#"
     › look (ada)
       around
 
@@ -96,7 +96,7 @@ fn a_turn_reads_like_a_story() {
 
 #[test]
 fn in_a_pipe_the_agents_words_are_as_it_wrote_them() {
-    let shown = shown(Paper::Pipe);
+    let shown = shown(OutputTarget::Pipe);
     assert!(
         shown.contains("\nLet me **look**.\n\n✓ Bash ls -la · 3 lines · 0.2 s  #1\n"),
         "{shown}"
@@ -106,7 +106,7 @@ fn in_a_pipe_the_agents_words_are_as_it_wrote_them() {
 
 #[test]
 fn a_call_can_be_shown_in_whole() {
-    let mut screen = Screen::new(Style::Plain, Paper::Pipe);
+    let mut screen = Screen::new(Style::Plain, OutputTarget::Pipe);
     assert_eq!(screen.tools.show(""), "no tool was used yet\n");
     for event in turn() {
         screen.show(&event);
@@ -146,7 +146,7 @@ proptest! {
             (EventKind::Answered, json!({"id": "p", "decision": "deny", "message": text})),
             (EventKind::Done, json!({"is_error": true, "reason": text, "result": text})),
         ];
-        let mut screen = Screen::new(Style::Plain, Paper::Terminal(width));
+        let mut screen = Screen::new(Style::Plain, OutputTarget::Terminal(width));
         let mut shown = String::new();
         for (kind, body) in all {
             let event = heard(1, kind, body);

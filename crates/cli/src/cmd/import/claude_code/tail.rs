@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use ratchet_core::record::claude_code::Patches;
-use ratchet_core::record::claude_code::transcript::{AgentAbout, LineResult, Transcript, Turns};
+use ratchet_core::record::claude_code::transcript::{
+    LineResult, SubAgentMetadata, Transcript, Turns,
+};
 
 use super::report::Report;
 
@@ -123,7 +125,7 @@ fn transcript(whose: Whose, path: &Path) -> Transcript {
         Whose::Agent => {
             // Written before the first line; where it is missing, less is known.
             let about = fs::read_to_string(path.with_extension("meta.json")).unwrap_or_default();
-            Transcript::of_agent(AgentAbout::parse(&about))
+            Transcript::of_agent(SubAgentMetadata::parse(&about))
         }
     }
 }
@@ -196,7 +198,7 @@ impl Tail {
             Err(error) => LineResult::Malformed(format!("it is not UTF-8: {error}")),
         };
         match taken {
-            LineResult::Said(patches) => {
+            LineResult::Patches(patches) => {
                 report.count(&patches);
                 return patches;
             }

@@ -81,7 +81,6 @@ pub(super) fn response(context: &mut EventConversion<'_>) {
     context.set_content(None, Some(text));
 }
 
-/// A tool result.
 pub(super) fn tool_result(context: &mut EventConversion<'_>) {
     let event = context.event;
     let Some(id) = event.text("tool_use_id").and_then(id::own) else { return context.add_event() };

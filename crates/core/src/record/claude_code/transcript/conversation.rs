@@ -1,4 +1,4 @@
-use super::AgentAbout;
+use super::SubAgentMetadata;
 use super::context::{LineContext, Side};
 use crate::id::{ObservationId, TraceId};
 use crate::payload::Json;
@@ -68,7 +68,7 @@ impl TranscriptConversation {
     pub(super) fn describe_turn(
         &mut self,
         context: &mut LineContext<'_>,
-        about: Option<&AgentAbout>,
+        about: Option<&SubAgentMetadata>,
     ) {
         context.extend_end();
         if self.described_turn.as_ref() == Some(&context.turn) {
@@ -92,7 +92,7 @@ fn list(items: &[Json]) -> Option<Json> {
 }
 
 /// Adds the observation of a sub-agent and its parent tool call.
-fn add_agent(context: &mut LineContext<'_>, about: Option<&AgentAbout>) {
+fn add_agent(context: &mut LineContext<'_>, about: Option<&SubAgentMetadata>) {
     let stamp = context.stamp();
     let name = about.and_then(|about| about.kind.clone());
     let name = name.or_else(|| context.line.text("attributionAgent"));

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{AgentAbout, LineResult, Transcript, Turns};
+use super::{LineResult, SubAgentMetadata, Transcript, Turns};
 use crate::record::claude_code::Patches;
 use crate::record::observation::{Level, ObservationKind, ObservationPatch};
 use crate::record::trace::TracePatch;
@@ -104,7 +104,7 @@ impl Read {
     fn lines(mut self, mut transcript: Transcript, lines: &[String]) -> Self {
         for line in lines {
             match transcript.take(line, &mut self.turns) {
-                LineResult::Said(patches) => self.patches.extend(patches),
+                LineResult::Patches(patches) => self.patches.extend(patches),
                 LineResult::Nothing => {}
                 other => panic!("{other:?} of {line}"),
             }
@@ -121,8 +121,8 @@ impl Read {
     }
 }
 
-fn about() -> AgentAbout {
-    AgentAbout { tool_use: Some("toolu_1".to_owned()), kind: Some("scout".to_owned()) }
+fn about() -> SubAgentMetadata {
+    SubAgentMetadata { tool_use: Some("toolu_1".to_owned()), kind: Some("scout".to_owned()) }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::AgentAbout;
+use super::SubAgentMetadata;
 use super::context::LineContext;
 use super::conversation::TranscriptConversation;
 use crate::payload::{Json, Payload};
@@ -42,7 +42,7 @@ pub(super) fn starts_turn(line: &Line<'_>) -> bool {
 pub(super) fn read(
     context: &mut LineContext<'_>,
     conversation: &mut TranscriptConversation,
-    about: Option<&AgentAbout>,
+    about: Option<&SubAgentMetadata>,
 ) -> Result<(), &'static str> {
     let message = context.line.rest.object("message").ok_or("it has no message")?;
     let content = message.json("content").ok_or("its message has no content")?;

@@ -60,7 +60,7 @@ impl Replay {
         let id = said["id"].as_str().unwrap_or_default();
         match event.kind {
             EventKind::Raw => {
-                recorder.heard(&event.body);
+                recorder.agent_output(&event.body);
                 // The events that follow from it were written with it.
                 drop(self.reader.take(&event.body, None));
                 self.events.extend(said["uuid"].as_str().map(str::to_owned));
@@ -70,10 +70,10 @@ impl Replay {
                 let content = said["content"].to_string();
                 let by = said["by"].as_str();
                 let beginning = Beginning::Person { by, message: id, content: &content };
-                recorder.began(turn, event.at, beginning);
+                recorder.turn_started(turn, event.at, beginning);
             }
             EventKind::Question | EventKind::Permission => {
-                recorder.asked_before(id, turn, event.at);
+                recorder.prompt_restored(id, turn, event.at);
                 self.open.insert(id.to_owned());
             }
             EventKind::Answered => drop(self.open.remove(id)),

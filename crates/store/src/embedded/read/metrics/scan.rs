@@ -20,7 +20,6 @@ const STRIDE: u64 = 4_096;
 pub(super) struct Scan<C> {
     /// The column with the start time.
     pub(super) time: &'static str,
-    /// `FROM …`
     pub(super) from: String,
     pub(super) filter: Where,
     /// Leading columns, for conditions that SQL cannot evaluate.

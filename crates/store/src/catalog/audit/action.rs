@@ -2,7 +2,7 @@ use crate::catalog::sql::{FromColumn, Value};
 
 /// The kind of change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verb {
+pub enum AuditAction {
     Made,
     /// Joined others of its kind, such as an item to a queue.
     Added,
@@ -27,7 +27,7 @@ pub enum Verb {
     Closed,
 }
 
-impl Verb {
+impl AuditAction {
     pub const ALL: [Self; 13] = [
         Self::Made,
         Self::Added,
@@ -70,7 +70,7 @@ impl Verb {
 
 /// The kind of object that was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Noun {
+pub enum AuditObject {
     Project,
     /// A membership in a project.
     Member,
@@ -110,7 +110,7 @@ pub enum Noun {
     Chat,
 }
 
-impl Noun {
+impl AuditObject {
     /// Every noun, in menu order.
     pub const ALL: [Self; 29] = [
         Self::Project,
@@ -184,25 +184,25 @@ impl Noun {
     }
 }
 
-impl From<Verb> for Value {
-    fn from(verb: Verb) -> Self {
+impl From<AuditAction> for Value {
+    fn from(verb: AuditAction) -> Self {
         verb.as_str().into()
     }
 }
 
-impl FromColumn for Verb {
+impl FromColumn for AuditAction {
     fn from_column(value: Value) -> Option<Self> {
         Self::parse(&String::from_column(value)?)
     }
 }
 
-impl From<Noun> for Value {
-    fn from(noun: Noun) -> Self {
+impl From<AuditObject> for Value {
+    fn from(noun: AuditObject) -> Self {
         noun.as_str().into()
     }
 }
 
-impl FromColumn for Noun {
+impl FromColumn for AuditObject {
     fn from_column(value: Value) -> Option<Self> {
         Self::parse(&String::from_column(value)?)
     }
@@ -214,11 +214,11 @@ mod tests {
 
     #[test]
     fn every_word_is_read_as_it_is_written() {
-        for verb in Verb::ALL {
-            assert_eq!(Verb::parse(verb.as_str()), Some(verb));
+        for verb in AuditAction::ALL {
+            assert_eq!(AuditAction::parse(verb.as_str()), Some(verb));
         }
-        for noun in Noun::ALL {
-            assert_eq!(Noun::parse(noun.as_str()), Some(noun));
+        for noun in AuditObject::ALL {
+            assert_eq!(AuditObject::parse(noun.as_str()), Some(noun));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Garbage collection of media that nothing references.
+//! References to media, and garbage collection of media without any.
 //!
 //! A reference counts while its owner exists, and for a grace period after it was last recorded:
 //! media arrive before, during and after what references them. Every slice is one transaction that
@@ -38,13 +38,13 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub(crate) async fn note_mentions(
+    pub(crate) async fn record_media_refs(
         &self,
         project: ProjectId,
         mentions: Vec<MediaRef>,
         now: Timestamp,
     ) -> StoreResult<()> {
-        self.transact(move |tx| note(tx, &project, &mentions, now)).await
+        self.transact(move |tx| record_refs(tx, &project, &mentions, now)).await
     }
 
     /// Returns the next traces and observations with media references older than a moment, after a
@@ -77,7 +77,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn forget_trace_uses(
+    pub async fn delete_trace_media_refs(
         &self,
         uses: Vec<TraceUse>,
         before: Timestamp,
@@ -100,7 +100,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn forget_item_uses(&self, before: Timestamp) -> StoreResult<()> {
+    pub async fn delete_item_media_refs(&self, before: Timestamp) -> StoreResult<()> {
         self.transact(move |tx| {
             let sql = "DELETE FROM media_use WHERE owner = 'dataset' AND noted_at < $1 \
                        AND NOT EXISTS (SELECT 1 FROM dataset_item i \
@@ -115,7 +115,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn forget_unused_media(&self) -> StoreResult<u64> {
+    pub async fn delete_unreferenced_media(&self) -> StoreResult<u64> {
         self.transact(move |tx| {
             let sql = "SELECT m.project, m.id FROM media m WHERE NOT EXISTS (SELECT 1 \
                        FROM media_use u WHERE u.project = m.project AND u.media = m.id) LIMIT $1";
@@ -135,7 +135,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails when the database or the callback does.
-    pub(crate) async fn each_unknown_media(
+    pub(crate) async fn for_each_orphan_file(
         &self,
         hashes: Vec<MediaHash>,
         call: impl Fn(MediaHash) -> StoreResult<()> + Send + 'static,
@@ -155,8 +155,8 @@ impl Catalog {
     }
 }
 
-/// Like [`Catalog::note_mentions`], within a transaction.
-pub(in crate::catalog) fn note(
+/// Like [`Catalog::record_media_refs`], within a transaction.
+pub(in crate::catalog) fn record_refs(
     tx: &Tx<'_>,
     project: &ProjectId,
     mentions: &[MediaRef],

@@ -3,10 +3,10 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::AgentAbout;
+use super::SubAgentMetadata;
 use super::context::{LineContext, Side};
 use super::conversation::TranscriptConversation;
-use super::note;
+use super::system_lines;
 use crate::id::ObservationId;
 use crate::payload::{Json, Payload};
 use crate::record::claude_code::object::Object;
@@ -29,12 +29,12 @@ const NANOS_PER_BLOCK: i64 = 1_000;
 pub(super) fn read(
     context: &mut LineContext<'_>,
     conversation: &mut TranscriptConversation,
-    about: Option<&AgentAbout>,
+    about: Option<&SubAgentMetadata>,
 ) -> Result<(), &'static str> {
     let message = context.line.rest.object("message").ok_or("it has no message")?;
     conversation.describe_turn(context, about);
     if message.text("model").as_deref() == Some(SYNTHETIC) {
-        note::generated_answer(context, &message);
+        system_lines::generated_answer(context, &message);
         return Ok(());
     }
     let (request, answer) = (context.line.text("requestId"), message.text("id"));

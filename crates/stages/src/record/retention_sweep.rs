@@ -1,4 +1,5 @@
-//! What is to go goes, a bit at a time, while recording goes on.
+//! The retention sweep: deletes expired records, records of deleted projects, and unreferenced
+//! media, in slices, while recording goes on.
 
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::Catalog;
@@ -6,7 +7,7 @@ use ratchet_store::project::ProjectId;
 use ratchet_store::{Store, StoreError, StoreResult};
 
 use super::clock::{self, ClockHold};
-use super::{media, retention};
+use super::{media_sweep, retention};
 
 /// How long a deleted project is remembered: longer than any request takes.
 const REMEMBERED_NANOS: i64 = 24 * 3_600 * 1_000_000_000;
@@ -26,8 +27,8 @@ pub struct SweepReport {
     pub held: Option<ClockHold>,
 }
 
-/// Takes away what is to go: records of deleted projects, what is too old, public scores on
-/// nothing, unused media. What goes by its age stays while the clock cannot be believed.
+/// Deletes records of deleted projects, records past their retention, public scores whose target
+/// never came, and unreferenced media. Nothing is deleted by its age while the clock is not trusted.
 ///
 /// Stopping half-way is harmless: the next sweep goes on.
 ///
@@ -36,13 +37,13 @@ pub struct SweepReport {
 /// recording comes first.
 pub async fn sweep(store: &Store, now: Timestamp) -> StoreResult<SweepReport> {
     let mut swept = SweepReport::default();
-    match sweep_into(&mut swept, store, now).await {
+    match delete_into(&mut swept, store, now).await {
         Ok(()) | Err(StoreError::QueueFull) => Ok(swept),
         Err(error) => Err(error),
     }
 }
 
-async fn sweep_into(swept: &mut SweepReport, store: &Store, now: Timestamp) -> StoreResult<()> {
+async fn delete_into(swept: &mut SweepReport, store: &Store, now: Timestamp) -> StoreResult<()> {
     abandon_deleted(store, now).await?;
     loop {
         match store.telemetry.delete_abandoned().await? {
@@ -68,7 +69,7 @@ async fn sweep_into(swept: &mut SweepReport, store: &Store, now: Timestamp) -> S
             scores => swept.scores = swept.scores.saturating_add(scores),
         }
     }
-    swept.media = media::sweep(store, now).await?;
+    swept.media = media_sweep::delete_unreferenced(store, now).await?;
     Ok(())
 }
 

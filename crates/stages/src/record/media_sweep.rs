@@ -1,4 +1,4 @@
-//! Media that nothing refers to any more go.
+//! Deletes media files that no record refers to.
 
 use std::collections::BTreeSet;
 
@@ -18,19 +18,19 @@ pub const GRACE_NANOS: i64 = 24 * 3_600 * 1_000_000_000;
 ///
 /// # Errors
 /// Stops at the first step that fails.
-pub async fn sweep(store: &Store, now: Timestamp) -> StoreResult<u64> {
+pub async fn delete_unreferenced(store: &Store, now: Timestamp) -> StoreResult<u64> {
     let before = now.plus_nanos(-GRACE_NANOS);
     let mut seen = None;
     loop {
         let uses = store.catalog.trace_uses(seen.take(), before).await?;
         let Some(last) = uses.last().cloned() else { break };
         let gone = without_owner(store, uses).await?;
-        store.catalog.forget_trace_uses(gone, before).await?;
+        store.catalog.delete_trace_media_refs(gone, before).await?;
         seen = Some(last);
     }
-    store.catalog.forget_item_uses(before).await?;
-    while store.catalog.forget_unused_media().await? > 0 {}
-    store.remove_unknown_media().await
+    store.catalog.delete_item_media_refs(before).await?;
+    while store.catalog.delete_unreferenced_media().await? > 0 {}
+    store.delete_orphan_media_files().await
 }
 
 /// Those of some uses whose trace is gone, and whose step is nowhere else.

@@ -1,6 +1,6 @@
 //! System lines: compactions, failed requests, generated answers.
 
-use super::AgentAbout;
+use super::SubAgentMetadata;
 use super::context::LineContext;
 use super::conversation::TranscriptConversation;
 use crate::payload::Json;
@@ -24,7 +24,7 @@ const RECORDED: [(&str, &str, Level, &[&str]); 2] = [
 pub(super) fn read(
     context: &mut LineContext<'_>,
     conversation: &mut TranscriptConversation,
-    about: Option<&AgentAbout>,
+    about: Option<&SubAgentMetadata>,
 ) {
     let subtype = context.line.text("subtype").unwrap_or_default();
     let Some((_, name, level, keys)) = RECORDED.iter().find(|(recorded, ..)| *recorded == subtype)
