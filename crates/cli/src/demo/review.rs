@@ -63,6 +63,8 @@ pub(crate) fn labels(
                 rubric: rubric.name.clone(),
                 marks: marks(planted, chance),
                 drawn: Some(origin.clone()),
+                // Filled in when the label is kept.
+                judged: None,
             });
         }
     }

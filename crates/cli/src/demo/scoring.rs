@@ -12,6 +12,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_stages::data_target::{ScoringOptions, ScoringTarget};
 use ratchet_stages::review::sampling::{self, SamplePlan};
 use ratchet_stages::review::{labels, panel};
+use ratchet_stages::score::attach::Attach;
 use ratchet_stages::score::judge::Judge;
 use ratchet_stages::score::select_sessions::SessionFilter;
 use ratchet_stages::score::{Request, Rescore, ScoringContext, WritePolicy};
@@ -97,6 +98,7 @@ impl DemoScoring<'_> {
                 judge: Some(Judge::Offline),
                 at_once: AT_ONCE,
                 batch: None,
+                attach: Attach::Session,
             },
             templates: local_environment::templates(&self.data)?,
             instructions: String::new(),
@@ -118,7 +120,7 @@ impl DemoScoring<'_> {
         let drawn = sampling::this_week(&target.source, &target.sink, plan, drawn_at).await?;
         let now = self.after(&self.timeline.first, LABEL);
         let given = review::labels(self.ledger, rubric, &drawn, now);
-        labels::keep(&target.sink, DATASET, &given, now).await?;
+        labels::keep((&target.source, &target.sink), (DATASET, rubric), &given, now).await?;
         Ok(given)
     }
 
@@ -137,6 +139,7 @@ impl DemoScoring<'_> {
             wanted: SessionFilter::These(Vec::new()),
             again: Rescore::Always,
             keeping: WritePolicy::Anew,
+            attach: Attach::Session,
             at_once: AT_ONCE,
             batch: None,
         };
