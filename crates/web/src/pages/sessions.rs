@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::record::session::Session;
+use ratchet_core::record::title::title;
 use ratchet_store::query::{Paging, SessionEnds, SessionQuery};
 
 use crate::components::table::{self, Column, Row, Table};
@@ -74,7 +75,10 @@ pub(super) fn row(session: &Session, ends: &SessionEnds, ctx: &RequestContext) -
     let ended = both().filter_map(|trace| trace.summary.end).max();
     let duration = ended.unwrap_or(session.last_at).max(session.last_at).since(session.created_at);
     let input = ends.first.as_ref().and_then(|trace| trace.content.as_ref()?.input.as_ref());
-    let opening = input.map(|input| message_preview::opening(input.as_str())).unwrap_or_default();
+    let opening = input.map(|input| {
+        title(input.as_str()).unwrap_or_else(|| message_preview::opening(input.as_str()))
+    });
+    let opening = opening.unwrap_or_default();
     Row {
         link: Some(ctx.to(&["sessions", &id])),
         cells: vec![
