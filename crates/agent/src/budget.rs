@@ -316,12 +316,9 @@ mod tests {
         let budget = budget(12);
         let settled = budget.settled();
         let hold = budget.reserve(&|| TEN, "m").unwrap();
-        let waiting = {
-            let budget = budget.clone();
-            tokio::spawn(async move { budget.more_is_left(settled).await })
-        };
-        hold.settle(CallCost { tokens: 1, money: None });
-        assert!(waiting.await.unwrap());
+        let settles = async { hold.settle(CallCost { tokens: 1, money: None }) };
+        let (has_more, ()) = tokio::join!(budget.more_is_left(settled), settles);
+        assert!(has_more);
         assert!(budget.more_is_left(settled).await, "it ended before one began to wait");
         assert!(!budget.more_is_left(budget.settled()).await, "nobody is left to wait for");
     }

@@ -12,6 +12,7 @@ pub(crate) mod lookup;
 /// The kinds of values they have.
 pub(crate) mod value;
 pub(crate) mod chat;
+mod reports;
 /// Default data folder.
 mod data_folder;
 
@@ -31,6 +32,7 @@ use ratchet_web::form_budget::FormLimits;
 use chat::ChatConfig;
 use layers::{Flag, Layers, Source};
 use lookup::{Effective, Lookup};
+pub(crate) use reports::ReportConfig;
 use value::{Address, ByteSize, Count, HumanDuration, Listen, Reserve, ServerUrl, Switch};
 
 /// Names the one file to read; not a setting itself.
@@ -73,6 +75,7 @@ pub(crate) struct Config {
     /// Whether tokens are counted for model calls without usage.
     pub(crate) count_tokens: Switch,
     pub(crate) chat: ChatConfig,
+    pub(crate) reports: ReportConfig,
     /// What the first start creates.
     pub(crate) init: Init,
     /// The key for `--server`.
@@ -236,6 +239,7 @@ impl Config {
                 "private addresses allowed for webhooks and LLM connections",
             )?,
             chat: ChatConfig::read(&mut of)?,
+            reports: ReportConfig::read(&mut of)?,
             init: Init::read(&mut of)?,
             credentials: Credentials {
                 public_key: of.optional("public_key", "public key for --server")?,

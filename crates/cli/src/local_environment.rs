@@ -20,7 +20,7 @@ use ratchet_server::clock::Clock;
 use ratchet_stages::data_target::SEED;
 use ratchet_stages::llm_connections::ConnectError;
 use ratchet_stages::schedule::{
-    EnvironmentError, JobEnvironment, Runner, Scheduler, SuggestionTexts,
+    EnvironmentError, JobEnvironment, ReportSettings, Runner, Scheduler, SuggestionTexts,
 };
 use ratchet_stages::score::judge::Judge;
 use ratchet_stages::score::judge_factory::JudgeFactory;
@@ -31,6 +31,7 @@ use ratchet_store::project::ProjectId;
 use uuid::Uuid;
 
 use crate::cmd::week::webhook_secret;
+use crate::config::{Config, ReportConfig};
 
 /// A data folder of this machine.
 #[derive(Debug)]
@@ -38,19 +39,20 @@ struct LocalEnvironment {
     store: Store,
     data: PathBuf,
     outbound: OutboundPolicy,
+    reports: ReportConfig,
 }
 
 /// Returns the scheduler of this process. `server` is the public URL.
-pub(crate) fn scheduler(
-    store: Store,
-    data: PathBuf,
-    outbound: OutboundPolicy,
-    server: String,
-) -> Scheduler {
+pub(crate) fn scheduler(store: Store, config: &Config, server: String) -> Scheduler {
+    let (data, outbound) = (config.data.clone(), config.outbound.clone());
     let (name, zone) = (Uuid::new_v4().to_string(), Zone::of_this_machine());
     let runner = Runner { catalog: store.catalog.clone(), name, zone };
-    let environment = LocalEnvironment { store: store.clone(), data, outbound: outbound.clone() };
-    let environment = Arc::new(environment);
+    let environment = Arc::new(LocalEnvironment {
+        store: store.clone(),
+        data,
+        outbound: outbound.clone(),
+        reports: config.reports.clone(),
+    });
     Scheduler { store, environment, runner, outbound, server, clock: || Clock::System.now() }
 }
 
@@ -102,6 +104,14 @@ impl JobEnvironment for LocalEnvironment {
             })
         };
         texts().map_err(|error| missing(&error))
+    }
+
+    fn report_settings(&self, project: &ProjectId) -> Result<ReportSettings, EnvironmentError> {
+        Ok(ReportSettings {
+            data: Some(self.data.clone()),
+            learnings: self.reports.learnings.clone(),
+            langfuse: self.reports.source_of(project).map_err(|error| missing(&error))?,
+        })
     }
 
     fn webhook_secret(&self) -> Result<Secret, EnvironmentError> {

@@ -106,12 +106,9 @@ impl Server {
         let bound = Bound::of(&listeners)?;
         let trusted_proxies = config.trusted_proxies.clone();
         let pages = WebSettings { forms: config.forms.clone(), ..WebSettings::default() };
-        let outbound = config.outbound.clone();
         let server =
             config.url.clone().map_or_else(|| startup_message::url(bound.web), |url| url.0);
-        let data = config.data.clone();
-        let scheduler =
-            local_environment::scheduler(folder.clone(), data, outbound, server.clone());
+        let scheduler = local_environment::scheduler(folder.clone(), config, server.clone());
         let notifier = Notifier {
             store: folder.clone(),
             server,

@@ -18,7 +18,7 @@ use ratchet_store::StoreResult;
 use ratchet_store::catalog::{Catalog, JobLease, LeaseStatus, RunClaim, Schedule, ScheduleRun};
 use ratchet_store::project::ProjectId;
 
-pub use environment::{EnvironmentError, JobEnvironment, SuggestionTexts};
+pub use environment::{EnvironmentError, JobEnvironment, ReportSettings, SuggestionTexts};
 pub use jobs::ScheduledJobError;
 pub use scheduler::{Scheduler, SchedulerStop};
 

@@ -52,7 +52,7 @@ pub async fn session_title(source: &Source, session: &SessionId) -> SourceResult
 /// Fails if the source cannot be read.
 pub async fn session_titles(
     source: &Source,
-    sessions: impl IntoIterator<Item = SessionId>,
+    sessions: Vec<SessionId>,
 ) -> SourceResult<BTreeMap<SessionId, String>> {
     let mut titles = BTreeMap::new();
     for session in sessions {

@@ -48,6 +48,14 @@ pub enum SourceError {
 pub type SourceResult<T> = Result<T, SourceError>;
 
 impl Source {
+    /// Returns the URL of the server; `None` for the local store.
+    pub fn url(&self) -> Option<String> {
+        match self {
+            Self::Local(_, _) => None,
+            Self::Remote(client) => Some(client.base().to_owned()),
+        }
+    }
+
     /// Returns the sessions that began in some time.
     ///
     /// # Errors

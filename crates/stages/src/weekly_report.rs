@@ -14,6 +14,8 @@ mod session_scoring;
 mod pipeline;
 /// The file that suggestions are appended to.
 mod learnings_file;
+/// Reports as files.
+mod report_files;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,6 +43,7 @@ use crate::source::{Source, SourceError};
 
 pub use crate::improve::SuggestionModel;
 pub use pipeline::{PipelineError, WeekDelivery, WeeklyPipeline};
+pub use report_files::REPORTS_FOLDER;
 pub use report_store::ReportStore;
 pub use session_scoring::{AT_ONCE, SessionScoring, WeekScored};
 
@@ -139,6 +142,11 @@ pub async fn report(
         drift: drift(sink, &request.week).await?,
         suggestions,
         advice: origin,
+        source: match archive {
+            // The server has both the sessions and the report.
+            ReportStore::Server(_) => None,
+            ReportStore::Catalog { .. } => source.url(),
+        },
         scope: request.scope.clone(),
         sessions: BTreeMap::new(),
         left_out,

@@ -259,10 +259,9 @@ async fn run_here(args: &NamedArgs, folder: &Store, project: ProjectId) -> anyho
     let claimed = runner.claim_now(&project, schedule, Clock::System.now()).await?;
     let run = claimed.with_context(|| format!("{} is running already", args.name))?;
     let config = Config::load(&args.schedule.target.config, Vec::new())?;
-    let server =
-        config.url.map_or_else(|| startup_message::url(config.addresses.web.0), |url| url.0);
-    let Config { data, outbound, .. } = config;
-    let scheduler = local_environment::scheduler(folder.clone(), data, outbound, server);
+    let url = config.url.clone();
+    let server = url.map_or_else(|| startup_message::url(config.addresses.web.0), |url| url.0);
+    let scheduler = local_environment::scheduler(folder.clone(), &config, server);
     let scheduler = Scheduler { runner, ..scheduler };
     Ok(scheduler.run_one(&run, &|| stop.is_requested()).await?)
 }

@@ -51,7 +51,7 @@ pub(crate) struct WeekArgs {
     judge: JudgeArgs,
     #[command(flatten)]
     attach: AttachArgs,
-    /// Append new suggestions to this file
+    /// Append new suggestions to this file [default: `reports.learnings` in ratchet.toml]
     #[arg(long, value_name = "FILE")]
     learnings: Option<PathBuf>,
     /// Output format
@@ -185,7 +185,8 @@ async fn run_week(
         scoring,
         templates: local_environment::templates(&config.data)?,
         instructions: local_environment::suggestion_instructions(target.data())?,
-        learnings: args.learnings.clone(),
+        learnings: args.learnings.clone().or_else(|| config.reports.learnings.clone()),
+        files: target.data().map(|data| (data.to_owned(), target.journal.project.clone())),
         hooks: args.notify.hooks()?,
         // The user of the command chooses the address.
         outbound: OutboundPolicy::unrestricted(),

@@ -106,6 +106,7 @@ impl DemoScoring<'_> {
             hooks: Vec::new(),
             outbound: OutboundPolicy::unrestricted(),
             link: None,
+            files: Some((self.data.clone(), self.project.clone())),
         };
         let now = self.after(week, REPORT);
         let reports = target.reports().await?;

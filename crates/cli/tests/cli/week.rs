@@ -3,6 +3,8 @@
 /// Receivers of a report.
 pub(crate) mod listener;
 mod judged;
+/// Weeks by agent and release.
+mod agents;
 /// On a server that is up.
 mod served;
 mod trend;

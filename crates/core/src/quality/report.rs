@@ -41,6 +41,9 @@ pub struct WeekReport {
     pub suggestions: Vec<Suggestion>,
     #[serde(default)]
     pub advice: AdviceOrigin,
+    /// URL of the server that the sessions are on; `None` for Ratchet's own recordings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// The part of the project that the report is about.
     #[serde(default, skip_serializing_if = "ReportScope::is_all")]
     pub scope: ReportScope,

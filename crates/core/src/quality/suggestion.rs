@@ -9,10 +9,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::quality::synthesis::{BELOW_TARGET, CommonIssue, DimensionStats, POOR, Synthesis};
-pub use template::{BadTemplate, Template, Templates};
+pub use template::{AgentKind, BadTemplate, Template, Templates};
 
 /// The number of issues that get a suggestion.
 const TOP_ISSUES: usize = 3;
+/// The least number of sessions and of traces that show an issue worth a suggestion.
+const MIN_SESSIONS: usize = 2;
+const MIN_TRACES: usize = 3;
 /// The maximum number of cited sessions.
 const MAX_SESSIONS: usize = 10;
 
@@ -129,9 +132,10 @@ impl Progress {
 }
 
 /// Creates the suggestions of a week: one for each dimension under 0.7 and for each of the top
-/// three issues, most severe first. Duplicates are merged.
+/// three issues that at least three traces of two sessions show, most severe first. Duplicates are
+/// merged.
 pub fn suggest(week: &Synthesis, templates: &Templates) -> Vec<Suggestion> {
-    let issues = week.issues.iter().take(TOP_ISSUES);
+    let issues = week.issues.iter().filter(|issue| is_shown_often(issue)).take(TOP_ISSUES);
     let by_issue = issues.filter_map(|issue| of_issue(week, issue, templates));
     let wanting = week.dimensions.iter().filter(|standing| is_wanting(standing));
     let by_dimension = wanting.filter_map(|standing| of_dimension(week, standing, templates));
@@ -146,6 +150,10 @@ pub fn suggest(week: &Synthesis, templates: &Templates) -> Vec<Suggestion> {
     found
 }
 
+fn is_shown_often(issue: &CommonIssue) -> bool {
+    issue.sessions.len() >= MIN_SESSIONS && issue.traces >= MIN_TRACES
+}
+
 fn is_wanting(standing: &DimensionStats) -> bool {
     standing.mean().is_some_and(|mean| mean < BELOW_TARGET)
 }
@@ -156,7 +164,8 @@ fn severity(standing: Option<&DimensionStats>) -> Severity {
 }
 
 fn of_issue(week: &Synthesis, issue: &CommonIssue, templates: &Templates) -> Option<Suggestion> {
-    let template = templates.for_issue(&issue.dimension, &issue.key)?;
+    let kind = templates.kind(issue.agents.iter().map(|one| (one.agent.as_deref(), one.sessions)));
+    let template = templates.for_issue(&issue.dimension, &issue.key, kind)?;
     let standing = week.dimensions.iter().find(|standing| standing.name == issue.dimension);
     let count = issue.sessions.len();
     let reason = format!("{count} sessions below {BELOW_TARGET}: {}", issue.title);
@@ -168,10 +177,15 @@ fn of_dimension(
     standing: &DimensionStats,
     templates: &Templates,
 ) -> Option<Suggestion> {
-    let issue = week.issues.iter().find(|issue| issue.dimension == standing.name);
+    if standing.n < MIN_SESSIONS {
+        return None;
+    }
+    let mut issues = week.issues.iter().filter(|issue| is_shown_often(issue));
+    let issue = issues.find(|issue| issue.dimension == standing.name);
+    let kind = templates.kind(week.agents.iter().map(|one| (one.agent.as_deref(), one.sessions)));
     let template = match issue {
-        Some(issue) => templates.for_issue(&standing.name, &issue.key),
-        None => templates.for_dimension(&standing.name),
+        Some(issue) => templates.for_issue(&standing.name, &issue.key, kind),
+        None => templates.for_dimension(&standing.name, kind),
     }?;
     let mean = standing.mean()?;
     let sessions = if standing.n == 1 { "session" } else { "sessions" };

@@ -1,9 +1,12 @@
+use std::path::PathBuf;
+
 use futures_util::future::BoxFuture;
 use ratchet_agent::judge::JudgeName;
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::money::Money;
 use ratchet_core::quality::suggestion::Templates;
 use ratchet_core::secret::Secret;
+use ratchet_remote::langfuse::client::Access;
 use ratchet_store::project::ProjectId;
 
 use crate::score::judge::Judge;
@@ -31,11 +34,29 @@ pub trait JobEnvironment: Send + Sync {
     /// Fails if the user's files are invalid.
     fn suggestion_texts(&self) -> Result<SuggestionTexts, EnvironmentError>;
 
+    /// Returns the settings of a project's reports.
+    ///
+    /// # Errors
+    /// Fails if they are incomplete.
+    fn report_settings(&self, project: &ProjectId) -> Result<ReportSettings, EnvironmentError>;
+
     /// Returns the secret that signs messages to webhooks.
     ///
     /// # Errors
     /// Fails if it is not set.
     fn webhook_secret(&self) -> Result<Secret, EnvironmentError>;
+}
+
+/// The settings of a project's reports.
+#[derive(Clone, Debug, Default)]
+pub struct ReportSettings {
+    /// The data folder that gets reports as files.
+    pub data: Option<PathBuf>,
+    /// The file that suggestions are appended to, where a schedule names none.
+    pub learnings: Option<PathBuf>,
+    /// The Langfuse server that sessions are read from and scores are written to, instead of the
+    /// project.
+    pub langfuse: Option<Access>,
 }
 
 /// The texts that suggestions are made from.

@@ -115,18 +115,20 @@ impl Scheduler {
         let week = run.week();
         let texts = self.environment.suggestion_texts()?;
         let (project, server) = (run.project(), &self.server);
+        let settings = self.environment.report_settings(project)?;
         let pipeline = WeeklyPipeline {
             scoring: self.session_scoring(run, scoring).await?,
             week: week.clone(),
             templates: texts.templates,
             instructions: texts.instructions,
-            learnings,
+            learnings: learnings.or(settings.learnings),
+            files: settings.data.map(|data| (data, project.clone())),
             hooks: self.hooks(run).await?,
             outbound: self.outbound.clone(),
             link: Some(format!("{server}/project/{project}/reports/{}", week.days().0)),
         };
-        let journal = context.journal;
-        let archive = ReportStore::Catalog { catalog: &journal.catalog, project: &journal.project };
+        // The report is the project's, also where its sessions are on another server.
+        let archive = ReportStore::Catalog { catalog: &self.store.catalog, project };
         let delivered = pipeline.run(context, archive).await?;
         let waiting = draw_labels(context, &pipeline.scoring.rubric).await?;
         if delivered.done.saved.effect == ReportEffect::Made {

@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
+use ratchet_remote::langfuse::client::{ClientLimits, LangfuseClient};
 use ratchet_store::Store;
 use ratchet_store::StoreResult;
 use ratchet_store::catalog::LeaseStatus;
 
-use super::{DueRun, JobEnvironment, Runner, ScheduledJobError};
+use super::{DueRun, EnvironmentError, JobEnvironment, Runner, ScheduledJobError};
 use crate::score::ScoringContext;
 use crate::score::journal::Journal;
 use crate::sink::{LocalSink, Sink};
@@ -123,9 +125,25 @@ impl Scheduler {
     ) -> Result<String, ScheduledJobError> {
         let project = run.project().clone();
         let (telemetry, catalog) = (self.store.telemetry.clone(), self.store.catalog.clone());
-        let source = Source::Local(telemetry.clone(), project.clone());
-        let journal = Journal { catalog: catalog.clone(), project: project.clone() };
-        let sink = Sink::Local(LocalSink { telemetry, catalog, project });
+        let (source, sink, journal) = match self.environment.report_settings(&project)?.langfuse {
+            Some(access) => {
+                let journal = Journal::of_server(catalog, &access.url, &access.public_key);
+                let journal = journal.map_err(|error| unusable(&error))?;
+                let pace = Box::new(SystemBackoffClock);
+                let client = LangfuseClient::new(access, ClientLimits::default(), pace);
+                let client = client.map_err(|error| unusable(&error))?;
+                (Source::Remote(client.clone()), Sink::Remote(client), journal)
+            }
+            None => (
+                Source::Local(telemetry.clone(), project.clone()),
+                Sink::Local(LocalSink {
+                    telemetry,
+                    catalog: catalog.clone(),
+                    project: project.clone(),
+                }),
+                Journal { catalog, project },
+            ),
+        };
         let context = ScoringContext {
             source: &source,
             sink: &sink,
@@ -136,4 +154,10 @@ impl Scheduler {
         };
         self.work(run, &context).await
     }
+}
+
+/// The configured Langfuse server cannot be used.
+fn unusable(error: &dyn std::error::Error) -> EnvironmentError {
+    let detail = format!("langfuse.url: {error}");
+    EnvironmentError { public: detail.clone(), detail }
 }

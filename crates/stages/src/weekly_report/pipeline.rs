@@ -13,8 +13,10 @@ use ratchet_remote::langfuse::client::TimeWindow;
 use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
 use ratchet_remote::webhook::{Webhook, WebhookError};
 use ratchet_store::catalog::ReportEffect;
+use ratchet_store::project::ProjectId;
 use uuid::Uuid;
 
+use super::report_files::{self, REPORTS_FOLDER};
 use super::session_scoring::{AT_ONCE, SessionScoring, WeekScored};
 use super::{
     ReportStore, SuggestionModel, WeekDone, WeekError, WeekRequest, learnings_file, report,
@@ -35,6 +37,8 @@ pub struct WeeklyPipeline {
     pub instructions: String,
     /// The file that suggestions are appended to.
     pub learnings: Option<PathBuf>,
+    /// The data folder that gets the report as a file, and the project that it is of.
+    pub files: Option<(PathBuf, ProjectId)>,
     /// Notified of the report.
     pub hooks: Vec<Webhook>,
     pub outbound: OutboundPolicy,
@@ -61,6 +65,12 @@ pub enum PipelineError {
     #[error("cannot append to {}", file.display())]
     Learnings {
         file: PathBuf,
+        #[source]
+        cause: io::Error,
+    },
+    #[error("cannot write the report to {}", data.join(REPORTS_FOLDER).display())]
+    Files {
+        data: PathBuf,
         #[source]
         cause: io::Error,
     },
@@ -135,7 +145,12 @@ impl WeeklyPipeline {
         };
         let place = (context.source, context.sink);
         let done = Box::pin(report(place, archive, &request, (context.clock)())).await?;
-        if let Some(file) = &self.learnings {
+        let is_whole = self.scoring.scope.is_all();
+        if let Some((data, project)) = self.files.as_ref().filter(|_| is_whole) {
+            let failed = |cause| PipelineError::Files { data: data.clone(), cause };
+            report_files::write(data, project, &done.report).map_err(failed)?;
+        }
+        if let Some(file) = self.learnings.as_ref().filter(|_| is_whole) {
             let failed = |cause| PipelineError::Learnings { file: file.clone(), cause };
             learnings_file::append(file, &done).map_err(failed)?;
         }

@@ -14,7 +14,8 @@ use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::notify;
 use ratchet_stages::schedule::{
-    DueRun, EnvironmentError, JobEnvironment, LEASE, Runner, Scheduler, SuggestionTexts,
+    DueRun, EnvironmentError, JobEnvironment, LEASE, ReportSettings, Runner, Scheduler,
+    SuggestionTexts,
 };
 use ratchet_stages::score::judge::Judge;
 use ratchet_store::catalog::{
@@ -51,6 +52,10 @@ impl JobEnvironment for TestMachine {
 
     fn suggestion_texts(&self) -> Result<SuggestionTexts, EnvironmentError> {
         Ok(SuggestionTexts { templates: Templates::shipped(), instructions: String::new() })
+    }
+
+    fn report_settings(&self, _: &ProjectId) -> Result<ReportSettings, EnvironmentError> {
+        Ok(ReportSettings::default())
     }
 
     fn webhook_secret(&self) -> Result<Secret, EnvironmentError> {

@@ -52,8 +52,7 @@ pub enum ReportEffect {
 impl Catalog {
     /// Saves the report of a week, replacing an earlier one, and its suggestions.
     ///
-    /// Idempotent. Suggestions that are open, accepted or dismissed are not added again; one that
-    /// was implemented is reopened by a later week that still needs it.
+    /// Idempotent. A suggestion that was made before keeps its status, whatever it is.
     ///
     /// # Errors
     /// Fails only when the database does.

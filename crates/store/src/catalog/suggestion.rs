@@ -114,10 +114,6 @@ pub(super) fn keep(
     );
     let known = tx.one(&newest, &[project.into(), (&suggestion.key).into()], read)?;
     let id = match known {
-        // It was implemented, and a later week still needs it.
-        Some(known) if known.progress == Progress::Done && known.last_week.as_str() < week => {
-            insert(tx, project, (suggestion, week), now)?
-        }
         Some(known) if known.last_week.as_str() < week => {
             renew(tx, (project, &known.id), (suggestion, week))?;
             known.id

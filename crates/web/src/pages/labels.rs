@@ -3,7 +3,7 @@
 /// Label form of one session.
 mod one;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::Router;
 use axum::extract::State;
@@ -16,6 +16,7 @@ use ratchet_core::quality::calibration::sample::SIZE;
 use ratchet_core::quality::label::{DATASET, Label, LabelOrigin};
 use ratchet_stages::review::labels;
 use ratchet_stages::review::sampling::{self, SamplePlan};
+use ratchet_stages::session_title::session_titles;
 
 use super::calibration::{by_rubric, ends, refused, rubric, rubrics};
 use crate::components::badge::{self, Decider};
@@ -51,11 +52,13 @@ struct LabelingState {
     labels: Vec<Label>,
     /// Sessions labelled by this user.
     done: BTreeSet<SessionId>,
+    /// First requests of the sampled sessions.
+    titles: BTreeMap<SessionId, String>,
 }
 
 impl LabelingState {
     async fn read(web: &Web, ctx: &RequestContext, rubric: &Rubric) -> PageResult<Self> {
-        let (_, sink) = ends(web, ctx);
+        let (source, sink) = ends(web, ctx);
         let week = sampling::week(ctx.now);
         let sampled = labels::asked(&sink, DATASET).await.map_err(|why| refused(why.into()))?;
         let mut sampled: Vec<_> =
@@ -67,7 +70,9 @@ impl LabelingState {
         let me = by(&ctx.viewer);
         let mine = labels.iter().filter(|label| label.by == me);
         let done = mine.map(|label| label.session.clone()).collect();
-        Ok(Self { sampled, labels, done })
+        let ids = sampled.iter().map(|(session, _)| session.clone()).collect();
+        let titles = session_titles(&source, ids).await.map_err(|why| refused(why.into()))?;
+        Ok(Self { sampled, labels, done, titles })
     }
 
     /// First session of the sample that this user has not labelled.
@@ -152,7 +157,12 @@ fn sample(labeling: &LabelingState, ctx: &RequestContext) -> Markup {
         Row {
             link: Some(by_rubric(ctx, &["labels", "session", &id])),
             cells: vec![
-                html! { code { bdi { (ratchet_core::record::limit::elide(&id, 60)) } } },
+                html! {
+                    @match labeling.titles.get(session) {
+                        Some(title) => { span title=(id) { bdi { (title) } } },
+                        None => { code { bdi { (ratchet_core::record::limit::elide(&id, 60)) } } },
+                    }
+                },
                 state,
                 html! { bdi { (people.join(", ")) } },
             ],

@@ -6,6 +6,7 @@ use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::record::field_table::SESSION;
 use ratchet_core::record::session::Session;
+use ratchet_core::record::title::title;
 use ratchet_store::query::{Condition, Paging, SessionColumn, SessionEnds, SessionQuery, Test};
 
 use super::lists::column::ListColumn;
@@ -118,7 +119,10 @@ fn cell(
 
 fn first_message(ends: &SessionEnds) -> Markup {
     let input = ends.first.as_ref().and_then(|trace| trace.content.as_ref()?.input.as_ref());
-    let opening = input.map(|input| message_preview::opening(input.as_str())).unwrap_or_default();
+    let opening = input.map(|input| {
+        title(input.as_str()).unwrap_or_else(|| message_preview::opening(input.as_str()))
+    });
+    let opening = opening.unwrap_or_default();
     html! { span title=(opening) { bdi { (opening) } } }
 }
 

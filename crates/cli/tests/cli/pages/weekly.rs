@@ -77,6 +77,7 @@ pub(super) fn report(writer: &Writer<'_>, said: &Said<'_>) -> String {
         suggestions: [Severity::High, Severity::Medium].map(|one| suggested(one, said)).to_vec(),
         advice: AdviceOrigin { by: said.words.to_owned(), ..AdviceOrigin::default() },
         synthesis,
+        source: None,
         scope: ReportScope::default(),
         sessions: said.sessions.iter().map(|id| (id.clone(), card(said))).collect(),
         left_out: vec![LeftOut { reason: said.words.to_owned(), sessions: 3 }],

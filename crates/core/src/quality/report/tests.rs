@@ -21,6 +21,7 @@ fn report(sessions: Vec<SessionMarks>) -> WeekReport {
         drift: Vec::new(),
         synthesis,
         advice: AdviceOrigin::default(),
+        source: None,
         scope: ReportScope::default(),
         sessions: BTreeMap::new(),
         left_out: Vec::new(),
@@ -28,7 +29,7 @@ fn report(sessions: Vec<SessionMarks>) -> WeekReport {
 }
 
 fn session(id: &str, mark: f64, why: &str) -> SessionMarks {
-    let mark_of = Mark { value: mark, rationale: why.to_owned(), evidence: Vec::new() };
+    let mark_of = Mark { value: mark, rationale: why.to_owned(), evidence: vec![1, 2] };
     SessionMarks {
         session: SessionId::parse(id).unwrap(),
         overall: mark,

@@ -12,17 +12,34 @@ pub struct Template {
     #[serde(default)]
     pub words: Vec<String>,
     pub edit: Edit,
+    /// The kind of agent that it fits; any by default.
+    #[serde(default, rename = "for")]
+    pub kind: Option<AgentKind>,
     /// One line.
     pub title: String,
     /// The text to add; `{issue}` is replaced by the issue.
     pub text: String,
 }
 
+/// The kind of work of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentKind {
+    /// Changes code: files, commands, tests.
+    Coding,
+    /// Anything else: answers, conversations.
+    Chat,
+}
+
 /// Templates in order of precedence.
 ///
 /// Invariant: one of them matches everything.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Templates(Vec<Template>);
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Templates {
+    templates: Vec<Template>,
+    /// Words in the names of coding agents.
+    coding: Vec<String>,
+}
 
 /// Error of parsing a file of templates.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,6 +49,10 @@ pub struct BadTemplate(String);
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
+    /// Words in the names of coding agents, beside the built-in ones.
+    #[serde(default)]
+    coding: Vec<String>,
+    #[serde(default)]
     suggestion: Vec<Template>,
 }
 
@@ -42,8 +63,7 @@ impl Templates {
     pub fn shipped() -> Self {
         // A test validates the built-in file; if it were broken all the same, the fallback is a
         // text that names the issue.
-        let templates = read(SHIPPED).unwrap_or_default();
-        Self(templates)
+        read(SHIPPED).unwrap_or_default()
     }
 
     /// Returns the templates of a user's file, followed by the built-in ones.
@@ -52,44 +72,87 @@ impl Templates {
     /// Reports the fault.
     pub fn with_overrides(file: &str) -> Result<Self, BadTemplate> {
         let mut templates = read(file)?;
-        templates.extend(Self::shipped().0);
-        Ok(Self(templates))
+        let shipped = Self::shipped();
+        templates.templates.extend(shipped.templates);
+        templates.coding.extend(shipped.coding);
+        Ok(templates)
+    }
+
+    /// Returns the kind of most sessions, by the names of their agents. Agents without a name are
+    /// taken for coding agents, whose instructions are in files.
+    pub fn kind<'a>(&self, agents: impl Iterator<Item = (Option<&'a str>, usize)>) -> AgentKind {
+        let is_coding = |agent: Option<&str>| {
+            let name = agent.map(str::to_lowercase);
+            name.is_none_or(|name| self.coding.iter().any(|word| name.contains(word.as_str())))
+        };
+        let (mut coding, mut others) = (0_usize, 0_usize);
+        for (agent, sessions) in agents {
+            *(if is_coding(agent) { &mut coding } else { &mut others }) += sessions;
+        }
+        if others > coding { AgentKind::Chat } else { AgentKind::Coding }
     }
 
     /// Returns the first template for a dimension as a whole.
-    pub fn for_dimension(&self, dimension: &str) -> Option<&Template> {
-        self.first(dimension, |template| template.words.is_empty())
+    pub fn for_dimension(&self, dimension: &str, kind: AgentKind) -> Option<&Template> {
+        self.first(dimension, kind, |template| template.words.is_empty())
     }
 
     /// Returns the first template for an issue, by keyword or generic.
-    pub fn for_issue(&self, dimension: &str, key: &str) -> Option<&Template> {
+    pub fn for_issue(&self, dimension: &str, key: &str, kind: AgentKind) -> Option<&Template> {
         let has = |word: &String| key.split(' ').any(|known| known.starts_with(word.as_str()));
-        self.first(dimension, |template| {
+        self.first(dimension, kind, |template| {
             template.words.is_empty() || template.words.iter().any(has)
         })
     }
 
-    fn first(&self, dimension: &str, fits: impl Fn(&Template) -> bool) -> Option<&Template> {
+    fn first(
+        &self,
+        dimension: &str,
+        kind: AgentKind,
+        fits: impl Fn(&Template) -> bool,
+    ) -> Option<&Template> {
+        let is_for = |template: &Template| template.kind.is_none_or(|wanted| wanted == kind);
         let of = |wanted: &str| {
-            self.0.iter().find(|template| template.dimension == wanted && fits(template))
+            let mut all = self.templates.iter();
+            all.find(|one| one.dimension == wanted && is_for(one) && fits(one))
         };
         of(dimension).or_else(|| of("*"))
     }
 }
 
-fn read(text: &str) -> Result<Vec<Template>, BadTemplate> {
+fn read(text: &str) -> Result<Templates, BadTemplate> {
     let file: File = toml::from_str(text).map_err(|error| BadTemplate(error.to_string()))?;
     let is_blank =
         |template: &&Template| template.text.trim().is_empty() || template.title.trim().is_empty();
     match file.suggestion.iter().find(is_blank) {
         Some(blank) => Err(BadTemplate(format!("one for {} says nothing", blank.dimension))),
-        None => Ok(file.suggestion),
+        None => Ok(Templates { templates: file.suggestion, coding: file.coding }),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const CODING: AgentKind = AgentKind::Coding;
+
+    /// A support agent has no tests to run and no file of instructions.
+    #[test]
+    fn a_suggestion_fits_the_kind_of_agent() {
+        let templates = Templates::shipped();
+        let kind = |agents: &[(&str, usize)]| {
+            templates.kind(agents.iter().map(|(name, sessions)| (Some(*name), *sessions)))
+        };
+        assert_eq!(kind(&[("claude-code", 3), ("support-bot", 2)]), CODING);
+        assert_eq!(kind(&[("support-bot", 3), ("Codex", 2)]), AgentKind::Chat);
+        assert_eq!(templates.kind([(None, 1)].into_iter()), CODING);
+        for words in ["fail test", "reread file", "token cost", "key leak", "ask partial"] {
+            for dimension in ["task_completion", "execution_quality", "tool_mastery"] {
+                let found = templates.for_issue(dimension, words, AgentKind::Chat).unwrap();
+                assert_eq!(found.edit, Edit::Prompt, "{dimension} {words}");
+            }
+        }
+    }
 
     #[test]
     fn what_is_shipped_fits_every_dimension() {
@@ -102,18 +165,21 @@ mod tests {
             "security_compliance",
             "user_satisfaction",
         ];
-        for dimension in six {
-            assert_eq!(templates.for_dimension(dimension).unwrap().dimension, dimension);
+        for kind in [CODING, AgentKind::Chat] {
+            for dimension in six {
+                let found = templates.for_dimension(dimension, kind).unwrap();
+                assert_eq!(found.dimension, dimension);
+            }
+            assert_eq!(templates.for_dimension("kindness", kind).unwrap().dimension, "*");
         }
-        assert_eq!(templates.for_dimension("kindness").unwrap().dimension, "*");
     }
 
     #[test]
     fn keywords_choose_the_template() {
         let templates = Templates::shipped();
-        let failing = templates.for_issue("execution_quality", "fail test").unwrap();
+        let failing = templates.for_issue("execution_quality", "fail test", CODING).unwrap();
         assert_eq!(failing.edit, Edit::Skill);
-        let plain = templates.for_issue("execution_quality", "slow walk").unwrap();
+        let plain = templates.for_issue("execution_quality", "slow walk", CODING).unwrap();
         assert!(plain.words.is_empty());
     }
 
@@ -122,7 +188,7 @@ mod tests {
         let file = "[[suggestion]]\ndimension = \"tool_mastery\"\nedit = \"prompt\"\n\
                     title = \"Ours\"\ntext = \"Do it so\"";
         let templates = Templates::with_overrides(file).unwrap();
-        assert_eq!(templates.for_dimension("tool_mastery").unwrap().title, "Ours");
+        assert_eq!(templates.for_dimension("tool_mastery", CODING).unwrap().title, "Ours");
         let wrong = file.replace("prompt", "poem");
         assert!(Templates::with_overrides(&wrong).unwrap_err().to_string().contains("poem"));
     }

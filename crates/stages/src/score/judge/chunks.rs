@@ -163,8 +163,7 @@ impl<'a> ChunkedSession<'a> {
 
     fn sum_up(&self, scored: Vec<ChunkScore>) -> Judged {
         let cost = scored.iter().fold(JudgingCost::default(), |sum, scored| sum + scored.cost);
-        let prompt_hash =
-            hash_of(scored.iter().map(|scored| scored.prompt.as_str()).collect::<Vec<_>>());
+        let prompt_hash = hash_of(scored.iter().map(|scored| scored.prompt.as_str()));
         let said: Vec<ChunkVerdict> = scored
             .into_iter()
             .zip(self.case.chunks())
@@ -176,7 +175,7 @@ impl<'a> ChunkedSession<'a> {
         let whole = verdict::aggregate(self.judge_ctx.rubric, &said);
         let versions: Vec<String> =
             self.critics.iter().map(|critic| critic.instructions.fingerprint()).collect();
-        let version = hash_of(versions.iter().map(String::as_str).collect());
+        let version = hash_of(versions.iter().map(String::as_str));
         Judged { whole, prompt_hash: Some(prompt_hash), version, success: None, cost }
     }
 }
@@ -194,15 +193,17 @@ impl ChunkScore {
         }
         Self {
             verdict: Verdict { dimensions },
-            traces: traces.unwrap_or(1..=0),
-            prompt: hash_of(prompts.iter().map(String::as_str).collect()),
+            // Empty: every chunk has at least one critic.
+            traces: traces.unwrap_or(RangeInclusive::new(1, 0)),
+            prompt: hash_of(prompts.iter().map(String::as_str)),
             cost,
         }
     }
 }
 
 /// One hash as it is; several in one.
-fn hash_of(hashes: Vec<&str>) -> String {
+fn hash_of<'a>(hashes: impl Iterator<Item = &'a str>) -> String {
+    let hashes: Vec<&str> = hashes.collect();
     match hashes.as_slice() {
         [only] => (*only).to_owned(),
         several => hash(several),

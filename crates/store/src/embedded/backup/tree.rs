@@ -9,9 +9,9 @@ use super::manifest::CopyMode;
 use crate::StoreResult;
 use crate::embedded::MEDIA_FOLDER;
 
-/// Folders that are copied whole: chat folders (an agent resumes from its transcript), and the
-/// user's own texts.
-const FOLDERS: [&str; 5] = ["chats", "rubrics", "prices", "prompts", "skills"];
+/// Folders that are copied whole: chat folders (an agent resumes from its transcript), weekly
+/// reports, and the user's own texts.
+const FOLDERS: [&str; 6] = ["chats", "reports", "rubrics", "prices", "prompts", "skills"];
 /// Files with plain-text secrets. They are copied only with the server's encryption key.
 pub(super) const SECRET_FILES: [&str; 3] =
     [crate::secrets::SECRET_FILE, "ratchet.toml", "mcp.json"];

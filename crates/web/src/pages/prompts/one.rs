@@ -24,38 +24,52 @@ const VERSIONS: u64 = 100;
 /// Model calls shown that used a version.
 const USES: u64 = 10;
 
+/// The versions that the page shows.
+struct Versions {
+    /// Newest first.
+    all: Vec<Prompt>,
+    chosen: Prompt,
+    /// Production, if the chosen one is not.
+    live: Option<Prompt>,
+    /// The version that the chosen one is compared with.
+    against: Option<Prompt>,
+}
+
+impl Versions {
+    async fn read(web: &Web, ctx: &RequestContext, name: &str) -> PageResult<Self> {
+        let (project, page) = (ctx.project_id(), PageNumber { page: 1, limit: VERSIONS });
+        let all = web.store.catalog.prompt_versions(project, name.to_owned(), page).await?.rows;
+        let number = |param: &str| ctx.params.get(param).and_then(|text| text.parse::<u32>().ok());
+        let find = async |pick: Pick| -> PageResult<Option<Prompt>> {
+            let (project, raw) = (ctx.project_id(), PromptReferences::Raw);
+            let found = web.store.catalog.prompt(project, name.to_owned(), pick, raw).await?;
+            Ok(found.map(|(prompt, _)| prompt))
+        };
+        let live = find(Pick::Label(PRODUCTION.to_owned())).await?;
+        let chosen = match number("version") {
+            Some(number) => find(Pick::Version(number)).await?,
+            None => live.clone().or_else(|| all.first().cloned()),
+        };
+        let chosen = chosen.ok_or_else(|| PageError::not_there("prompt version"))?;
+        let live = live.filter(|live| live.version != chosen.version);
+        let against = match (number("against"), &live, chosen.version.checked_sub(1)) {
+            (Some(number), _, _) => find(Pick::Version(number)).await?,
+            (None, Some(live), _) => Some(live.clone()),
+            (None, None, Some(number)) => find(Pick::Version(number)).await?,
+            (None, None, None) => None,
+        };
+        Ok(Self { all, chosen, live, against })
+    }
+}
+
 pub(super) async fn show(
     State(web): State<Web>,
     ctx: RequestContext,
     Path((_, name)): Path<(String, String)>,
 ) -> PageResult<Markup> {
-    let page = PageNumber { page: 1, limit: VERSIONS };
-    let project = ctx.project_id();
-    let versions = web.store.catalog.prompt_versions(project, name.clone(), page).await?.rows;
-    let number = |param: &str| ctx.params.get(param).and_then(|text| text.parse::<u32>().ok());
-    let find = async |pick: Pick| -> PageResult<Option<Prompt>> {
-        let (project, name) = (ctx.project_id(), name.clone());
-        let found = web.store.catalog.prompt(project, name, pick, PromptReferences::Raw).await?;
-        Ok(found.map(|(prompt, _)| prompt))
-    };
-    let chosen = match number("version") {
-        Some(number) => find(Pick::Version(number)).await?,
-        None => match find(Pick::Label(PRODUCTION.to_owned())).await? {
-            Some(live) => Some(live),
-            None => versions.first().cloned(),
-        },
-    };
-    let chosen = &chosen.ok_or_else(|| PageError::not_there("prompt version"))?;
-    let live = find(Pick::Label(PRODUCTION.to_owned())).await?;
-    let live = live.filter(|live| live.version != chosen.version);
-    let against = match (number("against"), &live) {
-        (Some(number), _) => find(Pick::Version(number)).await?,
-        (None, Some(live)) => Some(live.clone()),
-        (None, None) => match chosen.version.checked_sub(1) {
-            Some(number) => find(Pick::Version(number)).await?,
-            None => None,
-        },
-    };
+    let Versions { all: versions, chosen, live, against } =
+        Versions::read(&web, &ctx, &name).await?;
+    let chosen = &chosen;
     let uses = uses(&web, &ctx, chosen).await?;
     let changes = changes::changes(&web, &ctx, &name).await?;
     let changed = match &against {

@@ -1,5 +1,5 @@
 use maud::{Markup, html};
-use ratchet_core::quality::report::{MAX_SHOWN, SessionCard, WeekReport};
+use ratchet_core::quality::report::{MAX_SHOWN, WeekReport};
 use ratchet_core::quality::synthesis::{Outlier, Reason};
 use ratchet_core::record::limit::elide;
 
@@ -11,7 +11,7 @@ pub(super) fn list(ids: &[String], report: &WeekReport, ctx: &RequestContext) ->
     html! {
         ul.named-sessions {
             @for id in ids.iter().take(MAX_SHOWN) {
-                li { (named(id, report.sessions.get(id), None, ctx)) }
+                li { (named(id, report, None, ctx)) }
             }
             @if ids.len() > MAX_SHOWN { li.muted { (ids.len() - MAX_SHOWN) " more" } }
         }
@@ -42,17 +42,16 @@ pub(super) fn outliers(
 }
 
 fn row(outlier: &Outlier, report: &WeekReport, ctx: &RequestContext) -> Markup {
-    let card = report.sessions.get(&outlier.session);
     let turn = outlier.reason.as_ref().and_then(|reason| reason.turn);
     html! {
         li {
             span.num { (format!("{:.2}", outlier.overall)) } " "
-            (named(&outlier.session, card, turn, ctx))
+            (named(&outlier.session, report, turn, ctx))
             @if let Some(Reason { dimension, text, turn }) = &outlier.reason {
                 p.muted {
                     bdi { (dimension) } ": " bdi { (elide(text, 300)) }
                     @if let Some(turn) = turn {
-                        " " a href=(to_turn(&outlier.session, Some(*turn), ctx)) { "turn " (turn) }
+                        " " a href=[to_turn(&outlier.session, Some(*turn), report, ctx)] { "turn " (turn) }
                     }
                 }
             }
@@ -61,7 +60,8 @@ fn row(outlier: &Outlier, report: &WeekReport, ctx: &RequestContext) -> Markup {
 }
 
 /// A session by its first request.
-fn named(id: &str, card: Option<&SessionCard>, turn: Option<u32>, ctx: &RequestContext) -> Markup {
+fn named(id: &str, report: &WeekReport, turn: Option<u32>, ctx: &RequestContext) -> Markup {
+    let card = report.sessions.get(id);
     let title = card.and_then(|card| card.title.as_deref()).unwrap_or(id);
     let facts = card.map(|card| {
         let release = card.release.as_ref().map(|release| format!("release {release}"));
@@ -70,13 +70,22 @@ fn named(id: &str, card: Option<&SessionCard>, turn: Option<u32>, ctx: &RequestC
         known.map(|fact| elide(&fact, 80).into_owned()).collect::<Vec<_>>().join(" · ")
     });
     html! {
-        a href=(to_turn(id, turn, ctx)) title=(elide(id, 300)) { bdi { (elide(title, 300)) } }
+        a href=[to_turn(id, turn, report, ctx)] title=(elide(id, 300)) { bdi { (elide(title, 300)) } }
         @if let Some(facts) = facts { " " span.muted { bdi { (facts) } } }
     }
 }
 
-/// The turn of a session that shows something, or the session.
-pub(super) fn to_turn(session: &str, turn: Option<u32>, ctx: &RequestContext) -> String {
+/// The turn of a session that shows something, or the session; `None` where it is on another
+/// server.
+pub(super) fn to_turn(
+    session: &str,
+    turn: Option<u32>,
+    report: &WeekReport,
+    ctx: &RequestContext,
+) -> Option<String> {
+    if report.source.is_some() {
+        return None;
+    }
     let link: Link = ctx.to(&["sessions", session]);
-    turn.map_or_else(|| link.to_string(), |turn| format!("{link}#turn-{turn}"))
+    Some(turn.map_or_else(|| link.to_string(), |turn| format!("{link}#turn-{turn}")))
 }

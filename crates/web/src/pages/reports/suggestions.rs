@@ -3,11 +3,11 @@ use axum::extract::{Path, State};
 use axum::response::Redirect;
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use ratchet_core::quality::report::counted;
+use ratchet_core::quality::report::{WeekReport, counted};
 use ratchet_core::quality::suggestion::{Progress, Severity, Suggestion};
 use ratchet_store::catalog::StoredSuggestion;
 
-use super::{Tab, tabs, week};
+use super::{Tab, sessions, tabs, week};
 use crate::components::badge::{self, Decider};
 use crate::components::{copy, empty, figure, toast};
 use crate::form::PageForm;
@@ -42,7 +42,7 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
                 section.report-part {
                     h2 { (title(progress)) " " span.muted { (count(progress)) } }
                     @for kept in tracked.iter().filter(|kept| kept.progress == progress) {
-                        (card(&kept.suggestion, Some(kept), &ctx))
+                        (card(&kept.suggestion, Some(kept), None, &ctx))
                     }
                 }
             }
@@ -82,6 +82,7 @@ pub(super) fn newest<'a>(
 pub(super) fn card(
     suggestion: &Suggestion,
     kept: Option<&StoredSuggestion>,
+    report: Option<&WeekReport>,
     ctx: &RequestContext,
 ) -> Markup {
     html! {
@@ -96,7 +97,10 @@ pub(super) fn card(
             @if !suggestion.sessions.is_empty() {
                 details {
                     summary { (counted(suggestion.sessions.len(), "session")) " as evidence" }
-                    (week::sessions(&suggestion.sessions, ctx))
+                    @match report {
+                        Some(report) => { (sessions::list(&suggestion.sessions, report, ctx)) },
+                        None => { (week::sessions(&suggestion.sessions, ctx)) },
+                    }
                 }
             }
             @if let Some(kept) = kept { (progress(kept, ctx)) }

@@ -99,7 +99,7 @@ fn body(report: &WeekReport, tracked: &[StoredSuggestion], ctx: &RequestContext)
                 p.muted { "None: every dimension is at 0.7 or above, and there are no common issues." }
             }
             @for suggestion in &report.suggestions {
-                (suggestions::card(suggestion, suggestions::newest(tracked, suggestion), ctx))
+                (suggestions::card(suggestion, suggestions::newest(tracked, suggestion), Some(report), ctx))
             }
         }
         @if !report.is_first() {
@@ -175,7 +175,7 @@ fn shared(issue: &CommonIssue, report: &WeekReport, ctx: &RequestContext) -> Mar
                 @for share in issue.agents.iter().take(4) {
                     ", " bdi { (agent_words(share.agent.as_deref())) } " " (share.sessions) " of " (share.of)
                 }
-                ". " a href=(sessions::to_turn(&example.session, example.turn, ctx)) { "See an example" }
+                ". " a href=[sessions::to_turn(&example.session, example.turn, report, ctx)] { "See an example" }
             }
             details {
                 summary { "Example and affected sessions" }
