@@ -18,8 +18,6 @@ pub mod llm_connections;
 /// People mark sessions, and a judge is held against them.
 pub mod review;
 pub mod source;
-/// Titles of sessions.
-pub mod session_title;
 pub mod sink;
 /// The state that the API and the pages share.
 pub mod app_state;

@@ -1,6 +1,9 @@
 //! Where stages read from: the local store, or a Langfuse server. Both answer with the same
 //! records, in slices, newest first.
 
+/// Titles of sessions.
+pub mod session_title;
+
 use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::record::observation::Observation;
 use ratchet_core::record::score::Score;

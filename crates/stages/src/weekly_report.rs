@@ -37,8 +37,8 @@ use crate::improve::{Advice, AdviceInput};
 use crate::review;
 use crate::review::{ReviewError, panel as panels};
 use crate::score::JudgingCost;
-use crate::session_title::session_title;
 use crate::sink::Sink;
+use crate::source::session_title::session_title;
 use crate::source::{Source, SourceError};
 
 pub use crate::improve::SuggestionModel;

@@ -179,11 +179,13 @@ fn the_bad_release_breaks_one_tool_and_the_next_one_mends_it() {
         assert!(bad.len() > 60 && before.len() > 200 && after.len() > 20, "{}", bad.len());
         assert!(failing(&bad) > 0.5, "{}", failing(&bad));
         assert!(failing(&before) < 0.15 && failing(&after) < 0.2, "{}", failing(&after));
-        let wrong = bad.iter().flat_map(|run| failures(run, "find_order"));
-        for step in wrong {
+        let failures = bad.iter().flat_map(|run| failures(run, "find_order"));
+        let (wrong, other): (Vec<_>, Vec<_>) = failures.partition(|step| {
             let Work::Tool(call) = &step.work else { unreachable!() };
-            assert!(call.arguments.get("order_no").is_some(), "{call:?}");
-        }
+            call.arguments.get("order_no").is_some()
+        });
+        // A tool sometimes times out in every release.
+        assert!(wrong.len() > 10 * other.len(), "{} and {other:?}", wrong.len());
     }
 }
 

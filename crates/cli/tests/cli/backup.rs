@@ -237,7 +237,7 @@ fn what_conversations_and_users_keep_comes_back_with_both_kinds_of_backup() {
     write(&data.join("chats/f/.credentials.json"), "hush");
     write(&data.join("mcp.json"), r#"{"mcpServers":{"p":{"env":{"KEY":"hush"}}}}"#);
     let made = json(ratchet(&["backup"]).arg(&copied).arg("--data").arg(&data));
-    let left = serde_json::json!(["chats/f/.credentials.json", "mcp.json", "secret.key"]);
+    let left = serde_json::json!(["chats/f/.credentials.json", "secret.key", "mcp.json"]);
     assert_eq!(made["leftOut"], left, "sign-ins and keys stay where they are");
     for backup in [&streamed, &copied] {
         let restored = home.path().join("restored");

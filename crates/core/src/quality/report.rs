@@ -17,7 +17,7 @@ use crate::quality::calibration::panel::DriftAlert;
 use crate::quality::success_metrics::{Measure, Reading, SuccessMetric};
 use crate::quality::suggestion::Suggestion;
 use crate::quality::suggestion::advice::{AdviceOrigin, TEMPLATES};
-use crate::quality::synthesis::{Change, DimensionStats, Finding, Synthesis, Trend};
+use crate::quality::synthesis::{Change, DimensionStats, Synthesis, Trend, WeekFinding};
 pub use scope::{LeftOut, ReportScope, SessionCard, left_out_words};
 pub use summary::{agent_words, signed};
 
@@ -129,7 +129,7 @@ pub fn judge_words(report: &WeekReport) -> Option<String> {
 }
 
 /// Describes a finding in a sentence.
-pub fn finding_words(finding: &Finding) -> String {
+pub fn finding_words(finding: &WeekFinding) -> String {
     summary::finding(finding)
 }
 

@@ -29,8 +29,8 @@ pub use crate::judge::rubric::OVERALL;
 pub use agent::{AgentStats, CostStats, MeasureStats, VariantStats};
 pub use comparison::{Basis, Succession};
 pub use days::DayStats;
-pub use facts::{SessionFacts, SessionMarks};
-pub use finding::{DimensionChange, Finding, Group};
+pub use facts::{RecordedFacts, SessionMarks};
+pub use finding::{ComparedGroup, DimensionChange, WeekFinding};
 pub use issue::{CommonIssue, Example, IssueShare};
 pub use outlier::{Outlier, Reason};
 pub use standing::{Change, DimensionStats, MIN_TO_ALARM, Marks, Slope, Trend, WEEKLY_LEVEL};
@@ -96,7 +96,7 @@ pub struct Synthesis {
     pub earlier_weeks: Option<usize>,
     /// Significant differences: largest drop first, rises last.
     #[serde(default)]
-    pub findings: Vec<Finding>,
+    pub findings: Vec<WeekFinding>,
     /// The number of comparisons that were tested, each for all scores.
     #[serde(default)]
     pub comparisons: usize,

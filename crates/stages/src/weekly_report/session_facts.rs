@@ -6,7 +6,7 @@ use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::money::Money;
 use ratchet_core::quality::report::{LeftOut, ReportScope};
-use ratchet_core::quality::synthesis::{SessionFacts, SessionMarks};
+use ratchet_core::quality::synthesis::{RecordedFacts, SessionMarks};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::{Position, TimeWindow, TraceRef, TraceRefFilter};
 use ratchet_store::query::{
@@ -87,7 +87,7 @@ impl Recordings {
         let (mut short, mut others) = (0, 0);
         for (session, recorded) in &self.sessions {
             let is_of_week = (week.start()..week.end()).contains(&recorded.last_at);
-            let facts = recorded.facts(&SessionFacts::default(), Prompts::new(), self.is_local);
+            let facts = recorded.facts(&RecordedFacts::default(), Prompts::new(), self.is_local);
             if !is_of_week || scored.contains(session) || !scope.holds(&facts) {
                 continue;
             }
@@ -166,7 +166,7 @@ impl Recorded {
         (self.traces.len() as u64) < MIN_TRACES && few
     }
 
-    fn facts(&self, known: &SessionFacts, prompts: Prompts, is_local: bool) -> SessionFacts {
+    fn facts(&self, known: &RecordedFacts, prompts: Prompts, is_local: bool) -> RecordedFacts {
         let first = self.first.as_ref();
         let listed = first.and_then(|trace| trace.agent.clone());
         // The judge has seen whole traces; a server's list names only the trace.
@@ -175,7 +175,7 @@ impl Recorded {
             false => known.agent.clone().or(listed),
         };
         let costs = self.traces.values().filter_map(|(cost, _)| *cost);
-        SessionFacts {
+        RecordedFacts {
             agent,
             environment: first.map(|trace| trace.environment.clone()).unwrap_or_default(),
             releases: self.releases.clone(),

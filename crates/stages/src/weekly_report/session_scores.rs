@@ -4,7 +4,7 @@ use ratchet_core::calendar::Week;
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::{MARKS, Rubric};
 use ratchet_core::payload::Json;
-use ratchet_core::quality::synthesis::{JudgeVersion, Mark, OVERALL, SessionFacts, SessionMarks};
+use ratchet_core::quality::synthesis::{JudgeVersion, Mark, OVERALL, RecordedFacts, SessionMarks};
 use ratchet_core::record::score::{Score, ScoreSource};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::{Position, ScoreFilter, TimeWindow};
@@ -130,7 +130,7 @@ fn newest(
     let any = of_newest.values().next()?;
     let judge = any.judge.clone();
     let facts =
-        SessionFacts { agent: any.agent.clone(), last_at: any.at, ..SessionFacts::default() };
+        RecordedFacts { agent: any.agent.clone(), last_at: any.at, ..RecordedFacts::default() };
     let overall = of_newest.remove(OVERALL).map(|given| given.value).or(reckoned)?;
     let marks =
         of_newest.into_iter().map(|(name, SessionScore { value, rationale, evidence, .. })| {

@@ -135,12 +135,16 @@ impl CatalogDb {
             // has written in between.
             None => TransactionBehavior::Immediate,
         };
-        self.shared.checkpoint_if_low(&db);
         let transaction = db.transaction_with_behavior(behavior).map_err(failed)?;
         // Dropped without a commit, it is rolled back.
         let added = Cell::new(0);
         let done = work(&Tx::new(&transaction, &self.shared.file, &added))?;
-        self.shared.check_free_space(added.get())?;
+        if let Err(low) = self.shared.check_free_space(added.get()) {
+            // A retry has the space of the WAL, which cannot be checkpointed inside a transaction.
+            drop(transaction);
+            self.shared.checkpoint_if_low(&db);
+            return Err(low.into());
+        }
         transaction.commit().map_err(failed)?;
         Ok(done)
     }

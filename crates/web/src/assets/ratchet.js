@@ -73,8 +73,9 @@ document.addEventListener("submit", async (event) => {
   let problem;
   try {
     const response = await fetch(form.action, { method: "POST", body, headers: { accept: "text/html" } });
+    const text = await response.text();
     if (response.redirected) return location.assign(response.url);
-    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const page = new DOMParser().parseFromString(text, "text/html");
     problem = page.querySelector(".wrong, .lead")?.textContent ?? `the server returned ${response.status}`;
   } catch {
     problem = "the server cannot be reached; nothing was saved";

@@ -16,7 +16,7 @@ use ratchet_core::quality::calibration::sample::SIZE;
 use ratchet_core::quality::label::{DATASET, Label, LabelOrigin};
 use ratchet_stages::review::labels;
 use ratchet_stages::review::sampling::{self, SamplePlan};
-use ratchet_stages::session_title::session_titles;
+use ratchet_stages::source::session_title::session_titles;
 
 use super::calibration::{by_rubric, ends, refused, rubric, rubrics};
 use crate::components::badge::{self, Decider};

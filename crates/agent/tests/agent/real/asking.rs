@@ -119,10 +119,11 @@ async fn a_person_says_something_else() {
 async fn an_interrupt_stops_the_turn_and_cancels_requests() {
     let stage = Stage::new();
     let silent = Reply::failing(Failure::Silence);
-    // The last first: a request has the words of the interrupted turns before it, too.
+    // The last first: a request has the words of the interrupted turns before it, too. Whole
+    // sentences: the program's own instructions have words such as "Make".
     stage.model.script([
-        Reply::text("Here.").on("Still"),
-        make("x").on("Make"),
+        Reply::text("Here.").on("Still there?"),
+        make("x").on("Make it."),
         silent.on("Think."),
     ]);
     let mut talk = Talk::start(&stage.real()).await;
@@ -151,7 +152,7 @@ async fn an_interrupt_stops_the_turn_and_cancels_requests() {
 async fn a_message_that_waits_can_be_taken_back() {
     let stage = Stage::new();
     let silent = Reply::failing(Failure::Silence);
-    stage.model.script([Reply::text("Here.").on("Still"), silent.on("Think.")]);
+    stage.model.script([Reply::text("Here.").on("Still there?"), silent.on("Think.")]);
     let mut talk = Talk::start(&stage.real()).await;
     talk.say("Think.").await;
     talk.until(|line| line.is_a("system", "status")).await;

@@ -4,7 +4,7 @@ use serde_json::json;
 use super::hand::with_both;
 
 #[test]
-fn a_prompt_is_rolled_back_in_one_click() {
+fn a_prompt_is_rolled_back_after_its_diff_to_production_was_shown() {
     with_both("/project/{project}/prompts", |hand, page, demo| {
         let name = format!("rolled back by {}", hand.word());
         for text in ["Be brief.", "Be brief and kind."] {
@@ -21,6 +21,8 @@ fn a_prompt_is_rolled_back_in_one_click() {
         hand.press(page, ".versions a[href*=\"version=1\"]");
         page.wait_until("location.search.includes('version=1')");
         hand.press(page, ".prompt-head .primary");
+        page.wait_for(".promotion .diff del");
+        hand.press(page, ".promotion .primary");
         page.wait_until("location.search.includes('done=label')");
         let path = format!("/api/public/v2/prompts/{}", name.replace(' ', "%20"));
         assert_eq!(demo.get(&path).json()["version"], 1);

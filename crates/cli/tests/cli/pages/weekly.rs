@@ -9,7 +9,7 @@ use ratchet_core::quality::success_metrics::{SuccessFacts, success};
 use ratchet_core::quality::suggestion::advice::AdviceOrigin;
 use ratchet_core::quality::suggestion::{self, Edit, Severity, Suggestion};
 use ratchet_core::quality::synthesis::{
-    CommonIssue, Example, IssueShare, JudgeVersion, Mark, SessionFacts, SessionMarks, synthesize,
+    CommonIssue, Example, IssueShare, JudgeVersion, Mark, RecordedFacts, SessionMarks, synthesize,
 };
 use ratchet_core::stats::undefined::Undefined;
 use ratchet_server::clock::Clock;
@@ -40,7 +40,8 @@ pub(super) fn report(writer: &Writer<'_>, said: &Said<'_>) -> String {
         let marks = DIMENSIONS.map(|name| (name.to_owned(), mark.clone()));
         let session = SessionId::parse(id).unwrap();
         let judge = JudgeVersion::default();
-        let facts = SessionFacts { agent: Some(said.words.to_owned()), ..SessionFacts::default() };
+        let facts =
+            RecordedFacts { agent: Some(said.words.to_owned()), ..RecordedFacts::default() };
         SessionMarks { session, overall: value, marks: BTreeMap::from(marks), judge, facts }
     };
     let sessions: Vec<SessionMarks> = said.sessions.iter().enumerate().map(marked).collect();
@@ -115,7 +116,7 @@ fn task(hand: Hand) {
         let shown = format!("/project/{PROJECT}/reports/{week}");
         hand.open_row(page, week);
         page.wait_for_path(&shown);
-        hand.press(page, ".outliers a");
+        hand.press(page, ".named-sessions a");
         page.wait_for_path(&format!("/project/{PROJECT}/sessions/"));
         page.open(&demo.url(&shown));
         // Each hand has a suggestion of its own to decide about.

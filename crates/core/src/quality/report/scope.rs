@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::quality::synthesis::SessionFacts;
+use crate::quality::synthesis::RecordedFacts;
 
 /// The part of a project that a report is about; all of it where nothing is named.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ impl ReportScope {
     }
 
     /// Returns whether it contains a session.
-    pub fn holds(&self, facts: &SessionFacts) -> bool {
+    pub fn holds(&self, facts: &RecordedFacts) -> bool {
         let is = |wanted: &Option<String>, found: Option<&str>| {
             wanted.as_deref().is_none_or(|wanted| found == Some(wanted))
         };

@@ -1,6 +1,6 @@
 use super::{WeekReport, counted};
 use crate::environment::DEFAULT_ENVIRONMENT;
-use crate::quality::synthesis::{AgentStats, Basis, Change, Finding, OVERALL, Succession};
+use crate::quality::synthesis::{AgentStats, Basis, Change, OVERALL, Succession, WeekFinding};
 
 /// Sentences about drops, and about rises, at the most.
 const MAX_DROPS: usize = 3;
@@ -11,7 +11,7 @@ const MIN_OF_LOWEST: usize = 5;
 /// The first paragraph: what fell, what all of it was, what rose, and what follows.
 pub(super) fn sentences(report: &WeekReport) -> Vec<String> {
     let findings = &report.synthesis.findings;
-    let (drops, rises): (Vec<&Finding>, Vec<&Finding>) =
+    let (drops, rises): (Vec<&WeekFinding>, Vec<&WeekFinding>) =
         findings.iter().partition(|finding| finding.is_drop());
     let more = drops.len().saturating_sub(MAX_DROPS);
     let more = (more > 0).then(|| format!("{more} more fell; see below."));
@@ -25,7 +25,7 @@ pub(super) fn sentences(report: &WeekReport) -> Vec<String> {
 
 /// Describes a finding: `support-bot fell from 0.81 to 0.62 (95% CI of the change −0.27 to −0.11,
 /// n = 34 and 41) since release 2.4.1, in prod.`
-pub(super) fn finding(finding: &Finding) -> String {
+pub(super) fn finding(finding: &WeekFinding) -> String {
     let agent = agent_words(finding.agent.as_deref());
     let subject = match finding.measure.as_str() {
         OVERALL => agent,
@@ -62,7 +62,7 @@ pub(super) fn finding(finding: &Finding) -> String {
 }
 
 /// The dimensions that moved the same way, most first.
-fn most(finding: &Finding) -> String {
+fn most(finding: &WeekFinding) -> String {
     let same = finding.dimensions.iter().filter(|one| (one.change < 0.0) == finding.is_drop());
     let mut same: Vec<_> = same.collect();
     same.sort_by(|one, other| other.change.abs().total_cmp(&one.change.abs()));

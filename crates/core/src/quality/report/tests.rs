@@ -2,7 +2,7 @@ use super::*;
 use crate::id::SessionId;
 use crate::quality::success_metrics::{SuccessFacts, success};
 use crate::quality::suggestion::{Templates, suggest};
-use crate::quality::synthesis::{JudgeVersion, Mark, SessionFacts, SessionMarks, synthesize};
+use crate::quality::synthesis::{JudgeVersion, Mark, RecordedFacts, SessionMarks, synthesize};
 use crate::stats::undefined::Undefined;
 
 fn report(sessions: Vec<SessionMarks>) -> WeekReport {
@@ -35,7 +35,7 @@ fn session(id: &str, mark: f64, why: &str) -> SessionMarks {
         overall: mark,
         marks: BTreeMap::from([("tool_mastery".to_owned(), mark_of)]),
         judge: JudgeVersion::default(),
-        facts: SessionFacts::default(),
+        facts: RecordedFacts::default(),
     }
 }
 

@@ -300,7 +300,7 @@ mod tests {
     use super::*;
     use crate::id::SessionId;
     use crate::quality::suggestion::Severity;
-    use crate::quality::synthesis::{JudgeVersion, Mark, SessionFacts, synthesize};
+    use crate::quality::synthesis::{JudgeVersion, Mark, RecordedFacts, synthesize};
 
     fn sessions(why: &str) -> Vec<SessionMarks> {
         ["a", "b", "c"]
@@ -314,7 +314,7 @@ mod tests {
                     Mark { value, rationale: why.to_owned(), evidence: Vec::new() },
                 )]),
                 judge: JudgeVersion::default(),
-                facts: SessionFacts::default(),
+                facts: RecordedFacts::default(),
             })
             .collect()
     }

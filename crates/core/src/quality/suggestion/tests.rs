@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::id::SessionId;
-use crate::quality::synthesis::{JudgeVersion, Mark, SessionFacts, SessionMarks, synthesize};
+use crate::quality::synthesis::{JudgeVersion, Mark, RecordedFacts, SessionMarks, synthesize};
 
 const DIMENSIONS: [&str; 2] = ["task_completion", "tool_mastery"];
 
@@ -19,7 +19,7 @@ fn session(at: usize, task: f64, tool: f64, why: &str) -> SessionMarks {
         overall: f64::midpoint(task, tool),
         marks: BTreeMap::from(marks),
         judge,
-        facts: SessionFacts::default(),
+        facts: RecordedFacts::default(),
     }
 }
 

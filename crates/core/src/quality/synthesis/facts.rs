@@ -14,12 +14,12 @@ pub struct SessionMarks {
     pub overall: f64,
     pub marks: BTreeMap<String, Mark>,
     pub judge: JudgeVersion,
-    pub facts: SessionFacts,
+    pub facts: RecordedFacts,
 }
 
 /// What is recorded of a session besides its scores.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct SessionFacts {
+pub struct RecordedFacts {
     /// The agent of its first trace.
     pub agent: Option<String>,
     pub environment: Environment,
@@ -37,7 +37,7 @@ pub struct SessionFacts {
     pub cost: Option<Money>,
 }
 
-impl SessionFacts {
+impl RecordedFacts {
     /// Returns the release of all its traces; `None` where there is none or more than one.
     pub fn release(&self) -> Option<&str> {
         only(&self.releases).map(String::as_str)

@@ -12,15 +12,15 @@ const MAX_SESSIONS: usize = 5;
 
 /// A significant difference between two groups of sessions of an agent in an environment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Finding {
+pub struct WeekFinding {
     pub agent: Option<String>,
     pub environment: String,
     pub basis: Basis,
     /// `overall_quality`, or the dimension that changed most where the overall score did not
     /// change significantly.
     pub measure: String,
-    pub before: Group,
-    pub after: Group,
+    pub before: ComparedGroup,
+    pub after: ComparedGroup,
     /// The later mean minus the earlier one.
     pub change: f64,
     /// 95% confidence interval of the change.
@@ -37,7 +37,7 @@ pub struct Finding {
 
 /// The scores of a group of sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Group {
+pub struct ComparedGroup {
     pub mean: f64,
     pub n: usize,
 }
@@ -51,12 +51,15 @@ pub struct DimensionChange {
 }
 
 /// The significant differences of a family of comparisons: largest drop first, rises last.
-pub(super) fn findings(dimensions: &[&str], family: &Family<'_>) -> Vec<Finding> {
+pub(super) fn findings(dimensions: &[&str], family: &Family<'_>) -> Vec<WeekFinding> {
     let of = |comparison: &Comparison| finding(dimensions, family, comparison);
-    let mut found: Vec<Finding> = family.comparisons.iter().filter_map(of).collect();
+    let mut found: Vec<WeekFinding> = family.comparisons.iter().filter_map(of).collect();
     // A change of the week that a release or a prompt explains is not told twice.
-    let explained: BTreeSet<(Option<String>, String, bool)> =
-        found.iter().filter(|finding| finding.basis != Basis::Week).map(Finding::subject).collect();
+    let explained: BTreeSet<(Option<String>, String, bool)> = found
+        .iter()
+        .filter(|finding| finding.basis != Basis::Week)
+        .map(WeekFinding::subject)
+        .collect();
     found.retain(|finding| finding.basis != Basis::Week || !explained.contains(&finding.subject()));
     found.sort_by(|one, other| {
         let by_size = one.change.total_cmp(&other.change);
@@ -65,7 +68,11 @@ pub(super) fn findings(dimensions: &[&str], family: &Family<'_>) -> Vec<Finding>
     found
 }
 
-fn finding(dimensions: &[&str], family: &Family<'_>, comparison: &Comparison) -> Option<Finding> {
+fn finding(
+    dimensions: &[&str],
+    family: &Family<'_>,
+    comparison: &Comparison,
+) -> Option<WeekFinding> {
     let (agent, environment) = comparison.cell.clone()?;
     let names = std::iter::once(OVERALL).chain(dimensions.iter().copied());
     let mut clear: Vec<Measured> = names
@@ -89,7 +96,7 @@ fn finding(dimensions: &[&str], family: &Family<'_>, comparison: &Comparison) ->
     let later: Vec<&SessionMarks> = later.collect();
     let users: BTreeSet<&String> =
         later.iter().filter_map(|session| session.facts.user.as_ref()).collect();
-    Some(Finding {
+    Some(WeekFinding {
         agent,
         environment: environment.to_string(),
         basis: comparison.basis.clone(),
@@ -108,8 +115,8 @@ fn finding(dimensions: &[&str], family: &Family<'_>, comparison: &Comparison) ->
 /// A significant change of a measure.
 struct Measured {
     name: String,
-    before: Group,
-    after: Group,
+    before: ComparedGroup,
+    after: ComparedGroup,
     change: f64,
     interval: [f64; 2],
     p: f64,
@@ -126,7 +133,7 @@ fn measured(
     let interval = found.interval?;
     let group = |values: &[f64]| {
         let mean = bounded::mean(values, MARKS).ok()?.value;
-        Some(Group { mean, n: values.len() })
+        Some(ComparedGroup { mean, n: values.len() })
     };
     Some(Measured {
         name: name.to_owned(),
@@ -154,7 +161,7 @@ fn shown(later: &[&SessionMarks], main: &Measured) -> Vec<String> {
     shown.map(|(_, session)| session.session.to_string()).collect()
 }
 
-impl Finding {
+impl WeekFinding {
     /// Returns whether the later sessions are worse.
     pub fn is_drop(&self) -> bool {
         self.change < 0.0

@@ -14,7 +14,7 @@ fn session(id: &str, overall: f64, marks: &[(&str, f64, &str)]) -> SessionMarks 
     };
     let session = SessionId::parse(id).unwrap();
     let judge = JudgeVersion::default();
-    let facts = SessionFacts::default();
+    let facts = RecordedFacts::default();
     SessionMarks { session, overall, marks: marks.iter().map(mark).collect(), judge, facts }
 }
 

@@ -2,7 +2,7 @@ use maud::{Markup, html};
 use ratchet_core::quality::report::{
     WeekReport, agent_words, change_words, counted, finding_words, interval_words,
 };
-use ratchet_core::quality::synthesis::{AgentStats, Change, DayStats, Finding, VariantStats};
+use ratchet_core::quality::synthesis::{AgentStats, Change, DayStats, VariantStats, WeekFinding};
 
 use super::dimensions::reach;
 use super::sessions;
@@ -20,7 +20,7 @@ pub(super) fn is_in_scope(ctx: &RequestContext, agent: Option<&str>, environment
 
 /// The significant changes in words, largest drop first, each with the sessions that show it.
 pub(super) fn findings(report: &WeekReport, ctx: &RequestContext) -> Markup {
-    let shown: Vec<&Finding> = report
+    let shown: Vec<&WeekFinding> = report
         .synthesis
         .findings
         .iter()

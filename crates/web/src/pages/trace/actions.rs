@@ -65,7 +65,7 @@ pub(super) fn neighbours(ctx: &RequestContext, found: &Neighbours) -> Markup {
                     a.button rel=(rel) href=(super::link(ctx, trace)) data-key=(key)
                       aria-keyshortcuts=(key) title={ (word) " trace (" (key) ")" } { (word) }
                 },
-                None => { span.button.disabled aria-disabled="true" { (word) } },
+                None => { a.button.disabled role="link" aria-disabled="true" { (word) } },
             }
         }
     };

@@ -50,14 +50,14 @@ impl Generated {
             let marks = [(DIMENSIONS[0], task, ""), (DIMENSIONS[1], tool, "")];
             let id = format!("{}-{}-{hour}", kind.agent, kind.release);
             let mut session = session(&id, f64::midpoint(task, tool), &marks);
-            session.facts = SessionFacts {
+            session.facts = RecordedFacts {
                 agent: Some(kind.agent.to_owned()),
                 environment: Environment::normalise(kind.environment),
                 releases: BTreeSet::from([kind.release.to_owned()]),
                 user: Some(format!("user-{}", at % 7)),
                 last_at: Timestamp::from_nanos(hour * HOUR),
                 day: format!("2026-11-{:02}", 1 + hour / 24),
-                ..SessionFacts::default()
+                ..RecordedFacts::default()
             };
             self.weeks[week].push(session);
         }

@@ -12,7 +12,7 @@ use ratchet_store::query::{
     Condition, Detail, Direction, Paging, TimeRange, TraceColumn, TraceOrder, TraceQuery,
 };
 
-use crate::source::{Source, SourceResult};
+use super::{Source, SourceResult};
 
 /// Traces that are looked at: the first one may have no words.
 const LOOKED_AT: u64 = 2;
