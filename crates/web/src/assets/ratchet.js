@@ -72,7 +72,8 @@ document.addEventListener("submit", async (event) => {
   const body = new URLSearchParams(new FormData(form, event.submitter));
   let problem;
   try {
-    const response = await fetch(form.action, { method: "POST", body, headers: { accept: "text/html" } });
+    // Not `form.action`: a field of that name would hide it.
+    const response = await fetch(form.getAttribute("action"), { method: "POST", body, headers: { accept: "text/html" } });
     const text = await response.text();
     if (response.redirected) return location.assign(response.url);
     const page = new DOMParser().parseFromString(text, "text/html");

@@ -39,6 +39,19 @@ impl Hand {
         }
     }
 
+    /// Chooses a radio button. Only the first of a group is reached with Tab while none is chosen.
+    #[track_caller]
+    pub(super) fn pick(self, page: &Page, selector: &str) {
+        match self {
+            Self::Keys => {
+                page.tab_to(selector);
+                page.press("Space");
+            }
+            Self::Mouse => page.click(selector),
+        }
+        page.wait_until(&format!("document.querySelector(`{selector}`).checked"));
+    }
+
     #[track_caller]
     pub(super) fn write(self, page: &Page, selector: &str, text: &str) {
         match self {

@@ -79,8 +79,10 @@ fn a_trace_is_commented_and_judged() {
         page.wait_until(&format!("!document.querySelector('#comment').value && {is_there}"));
         let is_nothing_chosen = "!document.querySelector('.annotate :checked')";
         assert_eq!(page.js(is_nothing_chosen), true, "a preselected value would be saved unseen");
-        hand.press(page, ".annotate fieldset label:last-of-type input");
+        let scores = "document.querySelectorAll('.verdicts li').length";
+        let before = page.js(scores);
+        hand.pick(page, ".annotate fieldset input");
         hand.press(page, ".annotate button");
-        page.wait_until(&format!("{is_nothing_chosen} && location.search.includes('done=judged')"));
+        page.wait_until(&format!("{is_nothing_chosen} && {scores} > {before}"));
     });
 }
