@@ -61,6 +61,19 @@ pub(super) fn findings(dimensions: &[&str], family: &Family<'_>) -> Vec<WeekFind
         .map(WeekFinding::subject)
         .collect();
     found.retain(|finding| finding.basis != Basis::Week || !explained.contains(&finding.subject()));
+    // Neither is a prompt version that came and went with a release: its sessions are the same.
+    let released: Vec<WeekFinding> = found
+        .iter()
+        .filter(|finding| matches!(finding.basis, Basis::Release(_)))
+        .cloned()
+        .collect();
+    let is_released = |finding: &WeekFinding| {
+        released.iter().any(|release| {
+            let groups = (&release.before, &release.after);
+            release.subject() == finding.subject() && groups == (&finding.before, &finding.after)
+        })
+    };
+    found.retain(|finding| !matches!(finding.basis, Basis::Prompt(_)) || !is_released(finding));
     found.sort_by(|one, other| {
         let by_size = one.change.total_cmp(&other.change);
         by_size.then_with(|| one.subject().cmp(&other.subject()))

@@ -38,7 +38,8 @@ async fn show(
     let mut page =
         Page::new(Section::Quality, format!("Week {} to {}", report.week, report.last_day));
     page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&ctx))];
-    page.summary = html! { (report.summary().join(" ")) };
+    // The other sentences of the summary stand below it, with their sessions.
+    page.summary = html! { (report.headline()) };
     let weeks = catalog.reports(ctx.project_id()).await?;
     let weeks: Vec<String> = weeks.into_iter().map(|kept| kept.week).collect();
     page.action = neighbours(&report, &weeks, &ctx);

@@ -26,7 +26,7 @@ pub(super) async fn bar(web: &Web, ctx: &RequestContext, subject: &Subject) -> P
         div.subject-actions {
             a.button href=(dataset) { "Add to dataset" }
             (queue)
-            @if is_model_input(subject) { a.button href=(playground(ctx, subject)) { "Open in playground" } }
+            @if is_model_input(subject) { a.button href=(playground(ctx, subject)) { "Playground" } }
             a.button href={ "#" (ANNOTATE) } { "Annotate" }
         }
     })
