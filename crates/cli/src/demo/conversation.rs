@@ -1,4 +1,4 @@
-//! Conversations with an agent, told from its script.
+//! Conversations with an agent, generated from its script.
 
 mod tools;
 
@@ -69,7 +69,7 @@ pub(crate) fn tell(agent: &'static Agent, script: &'static Script, begin: Beginn
 }
 
 /// Tells how a release answers the question that the seed has in store. The same seed gives the same
-/// question, whatever the release.
+/// question in every release.
 pub(crate) fn trial(
     agent: &'static Agent,
     script: &'static Script,

@@ -164,7 +164,7 @@ impl JudgeCase {
         self.chunks = chunk::plan(&sizes, limits);
     }
 
-    /// Returns the session as a single chunk, whatever its size.
+    /// Returns the session as a single chunk of any size.
     #[must_use]
     pub fn as_one_chunk(&self) -> Self {
         let none = Tokens { count: 0, provenance: Provenance::Verified };

@@ -34,7 +34,7 @@ use weighted::WeightedAgreement;
 
 /// The target correlation of judge and human labels.
 pub const TARGET: f64 = 0.8;
-/// The labelled sessions that a judge's agreement with people can be told from: with fewer, a
+/// Labelled sessions needed to measure a judge's agreement with people: with fewer, a
 /// correlation says more about chance than about the judge.
 pub const MIN_LABELS: usize = 30;
 /// The maximum acceptable difference of scores.

@@ -34,7 +34,7 @@ pub fn mean(values: &[f64], bounds: RangeInclusive<f64>) -> Result<Estimate, Und
     Ok(Estimate { value, interval, n: values.len() as u64 })
 }
 
-/// Returns the mean of scores whose bounds nobody states. If all lie between 0 and 1, as most scores
+/// Returns the mean of scores without stated bounds. If all lie between 0 and 1, as most scores
 /// do, these are the bounds; otherwise the interval is Student's.
 ///
 /// # Errors

@@ -14,7 +14,7 @@ use crate::source::Source;
 
 impl LabelComparison {
     /// Returns whether people called the work of each labelled session a success: by the mean of
-    /// their labels. Sessions of which nobody could tell are left out.
+    /// their labels. Sessions without a clear label are left out.
     pub fn successes(&self, rubric: &Rubric) -> BTreeMap<&SessionId, bool> {
         let mut marks: BTreeMap<&SessionId, Vec<f64>> = BTreeMap::new();
         for label in &self.labels {

@@ -180,7 +180,7 @@ fn body(
     }
 }
 
-/// What the figures stand for, and which sessions nobody has labelled.
+/// Coverage of the figures, and strata without labels.
 fn coverage(weighted: &WeightedAgreement) -> Markup {
     let columns = vec![
         Column::text("Score band"),

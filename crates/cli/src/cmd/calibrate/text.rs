@@ -96,7 +96,7 @@ fn headline_text(statistic: Statistic) -> String {
     }
 }
 
-/// What the figures stand for, and which sessions nobody has labelled.
+/// Coverage of the figures, and strata without labels.
 fn coverage(weighted: &WeightedAgreement) -> String {
     let mut text = format!(
         "The figures stand for {} of {} scored sessions ({:.0}%).\n",

@@ -12,7 +12,7 @@ use crate::demo::story::{AskedBy, Course, Message, Outcome, Step, ToolCall, Work
 const HICCUP: f64 = 0.03;
 
 impl Teller {
-    /// The model calls a tool by its key in the script and hears the result.
+    /// The model calls a tool by its key in the script and receives the result.
     pub(super) fn use_tool(&mut self, key: &str) -> Vec<Step> {
         let Some((key, tool)) = self.script.tools.get_key_value(key) else { return Vec::new() };
         let thought = self.facts.one(&mut self.scene.chance, &tool.thought);

@@ -71,7 +71,7 @@ pub(super) fn check(
     }
 }
 
-/// Checks that the report tells what was planted, in its summary.
+/// Checks that the summary of the report names what was planted.
 pub(super) fn check_story(delivery: &Value, ledger: &Ledger) {
     let report: WeekReport = serde_json::from_value(delivery["report"].clone()).unwrap();
     let paragraph = report.summary();

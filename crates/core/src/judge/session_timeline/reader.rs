@@ -55,7 +55,7 @@ const MIN_RE_PROMPT_CHARS: usize = 20;
 const RE_PROMPTS: usize = 3;
 
 /// Removes messages that a program sends whenever the agent stops: the same text, again and again.
-/// The first message is the request, whoever sends it.
+/// The first message is the request, regardless of its sender.
 fn without_re_prompts(moves: Vec<TimelineEvent>) -> Vec<TimelineEvent> {
     let mut counts: HashMap<u64, usize> = HashMap::new();
     let key = |event: &TimelineEvent| match &event.act {
