@@ -26,7 +26,7 @@ test: ## run everything, or one crate: make test CRATE=store
 	@scripts/test fmt-check lint doc deps unit doctest sdk
 else
 test:
-	$(CARGO) test -p ratchet-$(CRATE)
+	scripts/test-crate $(CRATE)
 endif
 
 unit: setup ## run all cargo tests: unit, property, behaviour, end-to-end, pages in Chromium
