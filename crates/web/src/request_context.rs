@@ -17,6 +17,7 @@ use ratchet_store::query::TimeRange;
 
 use crate::page_error::{PageError, PageResult};
 use crate::scope::{Scope, Span};
+use crate::sign_in::here;
 use crate::viewer::Viewer;
 use crate::viewer_time::ViewerTime;
 use crate::web::Web;
@@ -40,6 +41,8 @@ pub struct RequestContext {
     pub params: Params,
     /// Color theme, if set by a cookie.
     pub theme: Option<Theme>,
+    /// URL of this server, as the browser used it.
+    pub server: String,
     pub now: Timestamp,
     /// How times are shown.
     pub time: ViewerTime,
@@ -62,6 +65,11 @@ impl RequestContext {
     /// Link to a page of this project in the same scope.
     pub fn to(&self, segments: &[&str]) -> Link {
         Link::to_project(&self.project.id, segments).in_scope(&self.scope)
+    }
+
+    /// A command line of `ratchet` that works on this server.
+    pub fn command(&self, arguments: &str) -> String {
+        format!("ratchet {arguments} --server {}", self.server)
     }
 
     /// Link to this page.
@@ -100,6 +108,7 @@ impl FromRequestParts<Web> for RequestContext {
             environments,
             params,
             theme: Theme::of(&parts.headers),
+            server: here(&parts.headers).unwrap_or_else(|| "http://127.0.0.1:3000".to_owned()),
             now: time.now,
             time,
             query_timeout: web.settings.query_timeout,

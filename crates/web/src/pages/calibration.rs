@@ -31,6 +31,7 @@ use crate::components::table::{self, Column, Row, Table};
 use crate::components::{agreement, alarm, copy, empty, figure};
 use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
+use crate::pages::reports::score_now;
 use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
@@ -142,10 +143,11 @@ fn nothing(held: &LabelComparison, ctx: &RequestContext) -> Markup {
         }
         @if held.labelled() > 0 {
             p { (held.labelled()) " sessions are labelled, but the judge has scored none of them." }
-            (copy::snippet("ratchet score"))
+            (score_now::button(ctx))
+            (copy::snippet(&ctx.command("score")))
         } @else {
             p { a.button.primary href=(by_rubric(ctx, &["labels"])) { "Label this week's sample" } }
-            (copy::snippet("ratchet label"))
+            (copy::snippet(&ctx.command("label")))
         }
     };
     empty::empty("No labels to compare yet", &how)

@@ -4,6 +4,8 @@
 mod stages;
 /// Summary of changes vs. the previous period.
 mod changes;
+/// Quality, the release that fell most, and cost.
+mod quality;
 /// Top errors and cost by model.
 mod leaders;
 /// Setup instructions for an empty project.
@@ -11,7 +13,6 @@ mod getting_started;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::HeaderMap;
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::quality::calibration::panel;
@@ -25,7 +26,6 @@ use crate::components::figure;
 use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
-use crate::sign_in::here;
 use crate::sums::{self, ScanRange, float};
 use crate::web::Web;
 
@@ -38,17 +38,12 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/recorded", get(recorded))
 }
 
-async fn show(
-    State(web): State<Web>,
-    headers: HeaderMap,
-    ctx: RequestContext,
-) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
     let now = sums::whole(&web, &ctx, ctx.range()).await?;
     let mut page = Page::new(Section::Home, ctx.project.name.clone());
     page.summary = html! { "The loop " (ctx.scope.span.within()) "." };
     if now.count == 0 && ctx.scope.agent.is_none() {
-        let server = here(&headers).unwrap_or_else(|| "http://127.0.0.1:3000".to_owned());
-        page.body = getting_started::connect(&ctx, &server);
+        page.body = getting_started::connect(&ctx);
         return Ok(page.show(&ctx));
     }
     let before = match ctx.scope.span.before(ctx.now) {
@@ -60,6 +55,7 @@ async fn show(
     let (names, course) = (course.course.names(), course.all());
     let reach = sums::agent_scan_start(&web, &ctx, ctx.range()).await?;
     page.body = html! {
+        (quality::section(&web, &ctx, (&now, before.as_ref())).await?)
         (drifted(&web, &ctx).await?)
         (stages::draw(&stations))
         (partly(&ctx, reach))

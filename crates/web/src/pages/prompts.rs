@@ -4,6 +4,8 @@
 mod one;
 /// Who changed what of it.
 mod changes;
+/// Calls, cost, latency and scores per version.
+mod metrics;
 /// New versions and new prompts.
 pub(super) mod editor;
 

@@ -10,6 +10,7 @@ use crate::components::table::{self, Column, Row, Table};
 use crate::components::{bars, copy, empty, figure};
 use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
+use crate::pages::reports::score_now;
 use crate::pages::score_compare;
 use crate::request_context::RequestContext;
 use crate::score_summary;
@@ -30,7 +31,7 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         (figure::grouped(samples.len() as u64)) @if samples.len() == 1 { " score type" } @else { " score types" }
         " " (ctx.scope.span.within()) "."
     };
-    page.body = if samples.is_empty() { nothing() } else { body(&samples, &ctx) };
+    page.body = if samples.is_empty() { nothing(&ctx) } else { body(&samples, &ctx) };
     Ok(page.show(&ctx))
 }
 
@@ -157,9 +158,10 @@ fn in_words(part: &ScoreSummary) -> String {
     }
 }
 
-fn nothing() -> Markup {
+fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "Scores come from code, LLM judges, human labels and user feedback." }
+        (score_now::button(ctx))
         (copy::snippet("from langfuse import get_client\n\nget_client().create_score(name=\"helpful\", value=1, trace_id=\"…\", data_type=\"BOOLEAN\")"))
     };
     empty::empty("No scores in this time range", &how)

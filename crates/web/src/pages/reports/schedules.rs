@@ -53,7 +53,7 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
             h2 { "Add a schedule" }
             p { "With an owner's key in " code { "RATCHET_PUBLIC_KEY" } " and "
                 code { "RATCHET_SECRET_KEY" } ", and this server's address:" }
-            (copy::snippet("ratchet schedule add nightly --cron \"30 1 * * MON-FRI\" --zone Europe/Berlin \\\n  --judge anthropic --max-cost 5 --server http://127.0.0.1:3000"))
+            (copy::snippet(&format!("ratchet schedule add nightly --cron \"30 1 * * MON-FRI\" --zone Europe/Berlin \\\n  --judge anthropic --max-cost 5 --server {}", ctx.server)))
         }
     };
     Ok(page.show(&ctx))
