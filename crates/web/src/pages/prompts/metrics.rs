@@ -263,7 +263,7 @@ fn mean(values: &[f64], judge: &str) -> Markup {
     };
     html! {
         span class=(judge) { (format!("{:.2}", mean.value)) }
-        " " small.muted { (interval_words(&mean, |value| format!("{value:.2}"))) }
+        small.muted.below { (interval_words(&mean, |value| format!("{value:.2}"))) }
     }
 }
 

@@ -69,7 +69,7 @@ fn words(input: &Value) -> Option<String> {
         return Some(text.to_owned());
     }
     let scalar = |value: &Value| match value {
-        Value::String(text) => Some(text.clone()),
+        Value::String(text) => Some(text.clone()).filter(|text| !text.trim().is_empty()),
         Value::Number(number) => Some(number.to_string()),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     };
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn the_telling_field_of_an_input_is_shown_on_one_line() {
         check(r#"{"description":"Runs tests","command":"go test\n ./..."}"#, Some("go test ./..."));
-        check(r#"{"order_id":"KC-435355"}"#, Some("KC-435355"));
+        check(r#"{"email":"","order_id":"KC-435355"}"#, Some("KC-435355"));
         check(r#"{"arguments":{"file_path":"/a.rs"}}"#, Some("/a.rs"));
         check("plain words", Some("plain words"));
         check("{}", None);
