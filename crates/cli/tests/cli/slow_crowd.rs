@@ -21,8 +21,8 @@ fn crowded(data: &std::path::Path, low: &[(&str, &str)]) -> Launch {
 }
 
 fn record(trace: u128) -> Request {
-    let told = otlp::request("crowd").with(otlp::span(trace, 1));
-    http::post("/v1/traces").protobuf(told.to_protobuf()).with_key(PUBLIC_KEY, SECRET_KEY)
+    let output = otlp::request("crowd").with(otlp::span(trace, 1));
+    http::post("/v1/traces").protobuf(output.to_protobuf()).with_key(PUBLIC_KEY, SECRET_KEY)
 }
 
 #[track_caller]
