@@ -9,7 +9,7 @@ mod broken;
 /// What is spent, and what may be.
 mod money;
 /// What an agent gets from the platform, its user and its workspace.
-mod given;
+mod prompt_layers;
 
 use ratchet_core::chat::event::EventKind;
 use ratchet_core::chat::permission_prompt::{Allowance, Decision};

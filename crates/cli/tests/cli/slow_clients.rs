@@ -6,8 +6,8 @@ use ratchet_testkit::otlp;
 use ratchet_testkit::process::{Launch, PUBLIC_KEY, Ratchet, SECRET_KEY, allow_open_files};
 use ratchet_testkit::soak;
 
-use crate::people::Browser;
 use crate::server;
+use crate::users::Browser;
 
 /// A server with an owner, and with low limits unless the test runs at full length.
 fn crowded(data: &std::path::Path, low: &[(&str, &str)]) -> Launch {
