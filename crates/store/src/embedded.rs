@@ -76,6 +76,7 @@ use crate::experiment::{
 };
 use crate::media::MediaFiles;
 use crate::metrics::{MetricsAnswer, MetricsQuery};
+use crate::agent_aliases::AgentAliases;
 use crate::prices::ProjectPrices;
 use crate::private_files;
 use crate::project::ProjectId;
@@ -112,6 +113,7 @@ impl EmbeddedEngine {
         path: &Path,
         options: &StoreOptions,
         prices: &ProjectPrices,
+        aliases: &AgentAliases,
     ) -> StoreResult<Self> {
         private_files::create_dir_all(path).map_err(|source| match source.kind() {
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
@@ -132,6 +134,9 @@ impl EmbeddedEngine {
         let telemetry = TelemetryDb::open(path, sizes, prices.clone(), lock, &deleted)?;
         for (project, models) in catalog.transact_here(catalog::model::of_all_projects)? {
             prices.set(&project, models);
+        }
+        for (project, names) in catalog.transact_here(catalog::agent::of_all_projects)? {
+            aliases.set(&project, names);
         }
         let media = MediaFiles::new(path.join(MEDIA_FOLDER), options.reserve);
         media.tidy();

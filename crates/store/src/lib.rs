@@ -54,6 +54,7 @@ mod embedded;
 /// Blocking work off the async runtime.
 pub mod blocking;
 mod prices;
+mod agent_aliases;
 mod varint;
 
 pub use error::{StoreError, StoreResult};
