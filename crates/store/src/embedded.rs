@@ -273,6 +273,16 @@ impl TelemetryDb {
         self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }
 
+    pub(crate) async fn observations_of_trace(
+        &self,
+        project: ProjectId,
+        trace: TraceId,
+        ids: Vec<ObservationId>,
+    ) -> StoreResult<Vec<Observation>> {
+        let query = move |db: &_| read::observations::of_trace(db, &project, (&trace, &ids));
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
+    }
+
     pub(crate) async fn scores(&self, query: ScoreQuery) -> StoreResult<Page<Score>> {
         self.shared.readers.read(move |db| read::scores::list(db, &query)).await
     }

@@ -106,8 +106,8 @@ fn cell(
         }
         SessionColumn::Cost => figure::cost_in_part(session.cost, session.approximate_cost),
         SessionColumn::ErrorCount => errors(session.errors),
-        SessionColumn::CreatedAt => figure::ago(session.created_at, ctx.now),
-        SessionColumn::LastActivity => figure::ago(session.last_at, ctx.now),
+        SessionColumn::CreatedAt => figure::ago(session.created_at, &ctx.time),
+        SessionColumn::LastActivity => figure::ago(session.last_at, &ctx.time),
         SessionColumn::Environment => html! { (session.environment.as_str()) },
         // Not listed: the page does not load the scores of each row.
         SessionColumn::ScoreCount
