@@ -18,6 +18,7 @@ mod entry;
 mod checksum_check;
 mod integrity_check;
 mod experiment_row;
+mod facets;
 mod facts;
 mod filter;
 mod function;
