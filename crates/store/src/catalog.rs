@@ -83,8 +83,8 @@ use password::Passwords;
 use recording_settings::RecordingSettingsCache;
 pub(crate) use sql::Tx;
 
-pub use agent::Agent;
 pub use administration::{Membership, ProjectChange, ProjectNote};
+pub use agent::Agent;
 pub use audit::{Actor, AuditAction, AuditEntry, AuditObject, AuditQuery};
 pub use chat::{Chat, ChatOrigin, ChatProcess, ChatStatus};
 pub use clock_mark::ClockMark;

@@ -15,6 +15,7 @@ pub mod live_tail;
 pub mod deadline_query;
 /// Observations and scores that belong to traces.
 pub mod attached;
+pub mod facets;
 /// Streaming of one trace, slice by slice.
 pub mod trace_stream;
 /// Latency histograms with subtraction.

@@ -204,8 +204,7 @@ fn check_texts(
         ("queue", settings.queue.clone().unwrap_or_default()),
         ("datasets", settings.datasets.join("\n")),
     ];
-    let texts: Vec<_> =
-        texts.iter().map(|(field, text)| (*field, redaction::said(text))).collect();
+    let texts: Vec<_> = texts.iter().map(|(field, text)| (*field, redaction::said(text))).collect();
     let fields: Vec<_> = texts.iter().map(|(field, json)| (*field, json)).collect();
     redaction::must_pass(tx, project, &fields)
 }
