@@ -7,7 +7,7 @@ use ratchet_core::record::trace::Trace;
 use ratchet_core::time::Timestamp;
 
 pub use ratchet_core::record::field_table::{
-    ObservationColumn, ScoreColumn, SessionColumn, TraceColumn, TraceOrder,
+    ObservationColumn, ScoreColumn, SessionColumn, SessionOrder, TraceColumn, TraceOrder,
 };
 
 use crate::project::ProjectId;
@@ -200,6 +200,7 @@ pub struct SessionQuery {
 pub struct SessionEnds {
     /// With content.
     pub first: Option<Trace>,
+    /// With content.
     pub last: Option<Trace>,
 }
 

@@ -8,7 +8,7 @@ use ratchet_testkit::otlp::{self, SpanBuilder};
 use ratchet_testkit::process::Ratchet;
 use ratchet_testkit::soak::scaled;
 
-use crate::bombs::peak;
+use crate::oversized_bodies::peak;
 use crate::server;
 
 /// Bytes of a long text, which the store compresses.

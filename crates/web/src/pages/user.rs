@@ -16,7 +16,8 @@ use ratchet_store::query::{
 };
 use ratchet_store::user::{UserDay, UserSums};
 
-use super::sessions::{self, errors};
+use super::lists::{SessionRow, errors};
+use super::sessions;
 use super::users;
 use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::stat::{self, Stat, Value};
@@ -103,9 +104,10 @@ async fn their_sessions(web: &Web, ctx: &RequestContext, traces: &[Trace]) -> Pa
         newest.filter(|session| seen.insert(session.clone())).take(SESSIONS).collect();
     let ends = web.store.telemetry.session_ends(ctx.project_id(), ids.clone()).await?;
     let mut rows = Vec::new();
-    for (id, ends) in ids.into_iter().zip(&ends) {
-        let session = web.store.telemetry.session(ctx.project_id(), id).await?;
-        rows.extend(session.map(|session| sessions::row(&session, ends, ctx)));
+    for (id, ends) in ids.into_iter().zip(ends) {
+        if let Some(session) = web.store.telemetry.session(ctx.project_id(), id).await? {
+            rows.push(sessions::row(&SessionRow { session, ends }, ctx));
+        }
     }
     Ok(rows)
 }

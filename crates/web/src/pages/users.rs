@@ -6,7 +6,7 @@ use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_store::user::{ServedUser, UserOrder, UserQuery, UserScope, Users};
 
-use super::sessions::errors;
+use super::lists::errors;
 use crate::components::table::{self, Column, Order, Row, Sort, Table};
 use crate::components::{copy, empty, figure};
 use crate::frame::{Page, Section};

@@ -79,6 +79,7 @@ fn counted(on: ListKind, count: u64) -> String {
     let (one, many) = match on {
         ListKind::Traces => ("trace", "traces"),
         ListKind::Observations => ("observation", "observations"),
+        ListKind::Sessions => ("session", "sessions"),
     };
     format!("{} {}", figure::grouped(count), if count == 1 { one } else { many })
 }

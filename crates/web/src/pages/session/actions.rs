@@ -90,6 +90,6 @@ async fn queue(
     PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
     let id = session(&web, &ctx, &id).await?;
-    queue_menu::add(&web, &ctx, (ItemKind::Session, id.to_string()), &form).await?;
+    queue_menu::add(&web, &ctx, [(ItemKind::Session, id.to_string())], &form).await?;
     Ok(back(&ctx, &id, "queued"))
 }
