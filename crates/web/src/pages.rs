@@ -42,7 +42,7 @@ use axum::extract::State;
 use axum::http::Uri;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
-use axum::routing::get;
+use axum::routing::{any, get};
 
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::Link;
@@ -100,6 +100,8 @@ pub fn pages(web: Web) -> Router {
         .merge(calibration::routes())
         .merge(labels::routes())
         .merge(reports::routes())
+        // Named with its project, so that the error is shown in the project's frame.
+        .route("/project/{project}/{*page}", any(not_found))
         .fallback(not_found)
         .with_state(web.clone())
         .merge(docs::pages())

@@ -17,6 +17,7 @@ mod links;
 mod hostile;
 /// Keys or a mouse.
 mod hand;
+mod quality;
 /// One trace, read with keys and with the mouse.
 mod trace;
 /// Lists: filters, rows, what is done with chosen ones.
