@@ -129,7 +129,7 @@ pub(crate) async fn over_time(
     let groups = groups(web, ctx, range, step, by).await?;
     let first = groups.iter().filter_map(|group| group.at).min();
     let course = known.unwrap_or_else(|| TimeBuckets::by_hour(first.unwrap_or(to), to));
-    Ok(timed(course, groups))
+    Ok(timed(course.shown_to(&ctx.time), groups))
 }
 
 /// Maximum number of groups per time bucket; bounds memory.

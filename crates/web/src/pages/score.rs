@@ -103,7 +103,7 @@ fn body(
         @for part in parts.iter().filter(chosen) {
             section aria-label={ (score_summary::form(part.data_type)) " by " (score_summary::judge(part.source)) } {
                 (stats(part))
-                div.charts { (lies(part)) (over_time(sample, part)) }
+                div.charts { (lies(part)) (over_time(sample, part, ctx)) }
             }
         }
         section {
@@ -187,7 +187,7 @@ fn lies(part: &ScoreSummary) -> Markup {
 }
 
 /// Mean, share or counts per time bucket.
-fn over_time(sample: &Sample, part: &ScoreSummary) -> Markup {
+fn over_time(sample: &Sample, part: &ScoreSummary, ctx: &RequestContext) -> Markup {
     let own: Vec<&ScoreValueRow> = sample
         .judgements
         .iter()
@@ -195,7 +195,7 @@ fn over_time(sample: &Sample, part: &ScoreSummary) -> Markup {
         .collect();
     let times = || own.iter().map(|one| one.timestamp);
     let (Some(first), Some(last)) = (times().min(), times().max()) else { return html! {} };
-    let course = TimeBuckets::between(first, last);
+    let course = TimeBuckets::between(first, last).shown_to(&ctx.time);
     let (title, steps) = ("Over time", course.names());
     let note = format!("n = {} scores", figure::grouped(own.len() as u64));
     let series =

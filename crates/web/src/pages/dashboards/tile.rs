@@ -97,7 +97,7 @@ async fn answer(
     );
     let rows = shape.arrange(found.rows);
     let width = shape.every.unwrap_or(Granularity::Day);
-    let course = TimeBuckets::by(width, time.0, before(time.1));
+    let course = TimeBuckets::by(width, time.0, before(time.1)).shown_to(&ctx.time);
     Ok(Ok(ChartData { shape, rows, course, approximate_cost, note }))
 }
 
