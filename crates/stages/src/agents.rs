@@ -60,10 +60,7 @@ pub async fn discover(
         ],
         by: vec![By::Column(TraceColumn::Agent)],
         every: None,
-        metrics: vec![MetricRequest {
-            measure: Measure::Records,
-            aggregation: Aggregation::Count,
-        }],
+        metrics: vec![MetricRequest { measure: Measure::Records, aggregation: Aggregation::Count }],
     };
     let rows = store.telemetry.trace_metrics(query).await?.rows;
     let seen: Vec<_> = rows.into_iter().filter_map(name_and_count).collect();

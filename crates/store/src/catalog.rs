@@ -83,8 +83,8 @@ use password::Passwords;
 use recording_settings::RecordingSettingsCache;
 pub(crate) use sql::Tx;
 
-pub use agent::Agent;
 pub use administration::{Membership, ProjectChange, ProjectNote};
+pub use agent::Agent;
 pub use audit::{Actor, AuditAction, AuditEntry, AuditObject, AuditQuery};
 pub use chat::{Chat, ChatOrigin, ChatProcess, ChatStatus};
 pub use clock_mark::ClockMark;
@@ -108,7 +108,10 @@ pub use permission::{Permission, Permissions};
 pub use product_feedback::ProductFeedback;
 pub use project::{NewProject, Project};
 pub use prompt::{NewPrompt, Prompt, PromptQuery, PromptReferences, PromptSummary};
-pub use queue::{NewQueue, NewQueueItem, Queue, QueueId, QueueItem, QueueProgress};
+pub use queue::{
+    NewQueue, NewQueueItem, NewReview, Queue, QueueId, QueueItem, QueueProgress, Review,
+    ReviewEffect, ReviewLease,
+};
 pub use recording_settings::RecordingSettings;
 pub use redaction::StoredRule;
 pub use report::{NewReport, ReportEffect, SavedReport, StoredReport};

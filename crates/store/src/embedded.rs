@@ -66,6 +66,7 @@ pub use compact::CompactReport;
 pub use integrity_check::{Finding, Health, check_integrity};
 pub use prepare::{Prepared, WritableBatch};
 
+use crate::agent_aliases::AgentAliases;
 use crate::aggregate::{Aggregate, AggregateQuery};
 use crate::blocking::run_blocking;
 use crate::catalog;
@@ -76,7 +77,6 @@ use crate::experiment::{
 };
 use crate::media::MediaFiles;
 use crate::metrics::{MetricsAnswer, MetricsQuery};
-use crate::agent_aliases::AgentAliases;
 use crate::prices::ProjectPrices;
 use crate::private_files;
 use crate::project::ProjectId;

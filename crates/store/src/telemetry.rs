@@ -145,7 +145,10 @@ impl Telemetry {
     ///
     /// # Errors
     /// Fails on a malformed cursor or on a condition that does not fit its column.
-    pub async fn observations(&self, mut query: ObservationQuery) -> StoreResult<Page<Observation>> {
+    pub async fn observations(
+        &self,
+        mut query: ObservationQuery,
+    ) -> StoreResult<Page<Observation>> {
         self.agent_aliases.resolve(&query.project, &mut query.conditions);
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.observations(query).await,
@@ -341,7 +344,10 @@ impl Telemetry {
     ///
     /// # Errors
     /// Fails on a condition that does not fit its column, or that needs payloads.
-    pub async fn matching_traces(&self, mut query: TallyQuery<TraceColumn>) -> StoreResult<Matching> {
+    pub async fn matching_traces(
+        &self,
+        mut query: TallyQuery<TraceColumn>,
+    ) -> StoreResult<Matching> {
         self.agent_aliases.resolve(&query.project, &mut query.conditions);
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.matching_traces(query).await,

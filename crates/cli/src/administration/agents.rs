@@ -1,8 +1,6 @@
 //! Agents of a project.
 
-use ratchet_server::api::agents::{
-    self, AgentRequest, AgentView, AgentsView, DeletedAgent,
-};
+use ratchet_server::api::agents::{self, AgentRequest, AgentView, AgentsView, DeletedAgent};
 use ratchet_server::clock::Clock;
 use ratchet_stages::agents::{AgentWindow, discover};
 use ratchet_stages::data_target::DataTarget;

@@ -136,9 +136,9 @@ async fn delete(args: &NamedArgs) -> anyhow::Result<Outcome> {
         data_target::with_project(&args.agents, "ratchet agents", async |target, project| {
             target.delete_agent(&project.id, &args.name).await
         });
-    args.agents.output.show(&deleted.await?, |gone| {
-        format!("deleted {}\n", one_line(&gone.deleted))
-    })?;
+    args.agents
+        .output
+        .show(&deleted.await?, |gone| format!("deleted {}\n", one_line(&gone.deleted)))?;
     Ok(Outcome::Done)
 }
 

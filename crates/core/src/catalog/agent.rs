@@ -213,7 +213,10 @@ mod tests {
                 last = next.to_owned();
             }
         }
-        assert_eq!(settings(&[]).on_call_in(&Week::parse("2026-01-04", &Zone::utc()).unwrap()), None);
+        assert_eq!(
+            settings(&[]).on_call_in(&Week::parse("2026-01-04", &Zone::utc()).unwrap()),
+            None
+        );
     }
 
     #[test]
