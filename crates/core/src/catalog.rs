@@ -20,6 +20,8 @@ pub mod dashboard;
 pub mod filter;
 /// Annotation queue items and comments.
 pub mod annotation;
+/// Reviews of queue items: settings, outcomes, agreement.
+pub mod review;
 /// Validation errors and limits of user-entered project settings.
 pub mod validation;
 /// Accounts: email addresses and passwords of users.

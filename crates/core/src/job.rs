@@ -25,16 +25,19 @@ pub enum JobKind {
     ScheduleRun,
     /// The scoring of a session by a run in the foreground, which claims the session by its id.
     ScoreSession,
+    /// The review of a queue item by a person, who holds it while they look at it.
+    Review,
 }
 
 impl JobKind {
-    pub const ALL: [Self; 3] = [Self::Notice, Self::ScheduleRun, Self::ScoreSession];
+    pub const ALL: [Self; 4] = [Self::Notice, Self::ScheduleRun, Self::ScoreSession, Self::Review];
 
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Notice => "notice",
             Self::ScheduleRun => "schedule-run",
             Self::ScoreSession => "score-session",
+            Self::Review => "review",
         }
     }
 

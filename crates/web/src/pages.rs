@@ -6,6 +6,7 @@ mod queues;
 /// Datasets.
 mod datasets;
 mod prompts;
+mod agents;
 mod playground;
 /// Chats with agents that the server runs.
 mod chats;
@@ -53,7 +54,7 @@ use crate::{assets, csrf, docs, page_error, policy, sign_in};
 pub use reports::report_document;
 
 /// Paths without a project, which redirect to the viewer's first project.
-const SHORT: [&str; 15] = [
+const SHORT: [&str; 16] = [
     "traces",
     "observations",
     "sessions",
@@ -65,6 +66,7 @@ const SHORT: [&str; 15] = [
     "labels",
     "datasets",
     "prompts",
+    "agents",
     "playground",
     "chats",
     "dashboards",
@@ -83,6 +85,7 @@ pub fn pages(web: Web) -> Router {
         .merge(queues::routes())
         .merge(datasets::routes())
         .merge(prompts::routes())
+        .merge(agents::routes())
         .merge(playground::routes())
         .merge(chats::routes())
         .merge(dashboards::routes())

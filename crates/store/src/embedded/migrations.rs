@@ -51,4 +51,5 @@ pub(super) const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/catalog/0036_scoring_leases.sql"),
     include_str!("migrations/catalog/0037_scoring_costs.sql"),
     include_str!("migrations/catalog/0040_agents.sql"),
+    include_str!("migrations/catalog/0041_reviews.sql"),
 ];
