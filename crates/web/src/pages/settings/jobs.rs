@@ -92,6 +92,7 @@ const fn kind_words(kind: JobKind) -> &'static str {
         JobKind::Notice => "Notification",
         JobKind::ScheduleRun => "Scheduled run",
         JobKind::ScoreSession => "Scoring",
+        JobKind::Evaluation => "Evaluation",
     }
 }
 
