@@ -10,6 +10,8 @@ pub(crate) mod suggestions;
 pub(crate) mod schedule;
 /// `ratchet jobs`
 pub(crate) mod jobs;
+/// `ratchet evaluators`
+pub(crate) mod evaluators;
 /// `ratchet keys`
 pub(crate) mod keys;
 /// `ratchet users`
@@ -94,6 +96,8 @@ pub(crate) enum Command {
     Schedule(Box<schedule::ScheduleCommand>),
     /// List background jobs, and retry or discard dead letters
     Jobs(Box<jobs::JobsCommand>),
+    /// List, test, pause and resume online evaluators, and judge what was recorded before
+    Evaluators(Box<evaluators::EvaluatorsCommand>),
     /// Manage API keys
     Keys(keys::KeysCommand),
     /// Manage users

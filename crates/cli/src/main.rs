@@ -53,6 +53,7 @@ fn main() -> ExitCode {
         Command::Suggestions(args) => cmd::suggestions::run(&args),
         Command::Schedule(args) => cmd::schedule::run(&args),
         Command::Jobs(args) => cmd::jobs::run(&args),
+        Command::Evaluators(args) => cmd::evaluators::run(&args),
         Command::Keys(args) => cmd::keys::run(&args),
         Command::Users(args) => cmd::users::run(&args),
         Command::Projects(args) => cmd::projects::run(&args),

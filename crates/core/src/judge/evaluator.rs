@@ -163,12 +163,13 @@ pub fn judge_offline(
     let verdict = offline::judge_with(signals, rubric, evidence, &Peers::default());
     let quality = verdict.overall(rubric)?;
     let seen: Vec<String> = verdict.dimensions.iter().filter_map(said).collect();
-    let unseen = verdict.dimensions.len() - seen.len();
+    let is_unseen = |judgement: &&Judgement| judgement.finding.value().is_none();
+    let unseen = verdict.dimensions.iter().filter(is_unseen);
+    let unseen: Vec<String> = unseen.map(|it| it.dimension.replace('_', " ")).collect();
     let mut rationale =
         format!("Judged by rules, without a model; no rule checks facts. {}", seen.join(" "));
-    if unseen > 0 {
-        let all = verdict.dimensions.len();
-        rationale.push_str(&format!(" {unseen} of {all} dimensions show no signal here."));
+    if !unseen.is_empty() {
+        rationale.push_str(&format!(" Not observable here: {}.", unseen.join(", ")));
     }
     let rationale = rationale.chars().take(MAX_RATIONALE_CHARS).collect();
     Some(EvaluatorVerdict { value: SentValue::Number(quality), rationale })

@@ -104,7 +104,7 @@ pub async fn list(
 }
 
 /// Whether an evaluator runs; a filter that no rule can be applied with stops it too.
-pub(super) fn state(evaluator: &Evaluator, rules: &[EvaluationRule]) -> EvaluatorState {
+pub fn state(evaluator: &Evaluator, rules: &[EvaluationRule]) -> EvaluatorState {
     let state = evaluator.state(rules);
     let mut running = rules.iter().filter(|rule| rule.is_running() && rule.uses(&evaluator.id));
     let obstacle = running.find_map(|rule| RuleFilter::of(rule).err());
