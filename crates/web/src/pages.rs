@@ -32,6 +32,8 @@ mod score_compare;
 /// Judge calibration.
 mod calibration;
 mod labels;
+/// Online evaluators.
+mod evaluators;
 /// Weekly quality reports.
 mod reports;
 mod gallery;
@@ -64,6 +66,7 @@ const SHORT: [&str; 16] = [
     "reports",
     "queues",
     "labels",
+    "evaluators",
     "datasets",
     "prompts",
     "agents",
@@ -102,6 +105,7 @@ pub fn pages(web: Web) -> Router {
         .merge(score_compare::routes())
         .merge(calibration::routes())
         .merge(labels::routes())
+        .merge(evaluators::routes())
         .merge(reports::routes())
         .fallback(not_found)
         .with_state(web.clone())

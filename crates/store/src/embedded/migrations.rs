@@ -13,6 +13,7 @@ pub(super) const TELEMETRY_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/telemetry/0009_waiting_scores.sql"),
     include_str!("migrations/telemetry/0010_counted_tokens.sql"),
     include_str!("migrations/telemetry/0011_approximate_users.sql"),
+    include_str!("migrations/telemetry/0012_evaluation_outbox.sql"),
 ];
 
 /// Migrations of the catalog, oldest first.
@@ -52,4 +53,5 @@ pub(super) const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/catalog/0037_scoring_costs.sql"),
     include_str!("migrations/catalog/0040_agents.sql"),
     include_str!("migrations/catalog/0041_reviews.sql"),
+    include_str!("migrations/catalog/0048_evaluator_hours.sql"),
 ];

@@ -93,6 +93,7 @@ const fn kind_words(kind: JobKind) -> &'static str {
         JobKind::ScheduleRun => "Scheduled run",
         JobKind::ScoreSession => "Scoring",
         JobKind::Review => "Review",
+        JobKind::Evaluation => "Evaluation",
     }
 }
 
