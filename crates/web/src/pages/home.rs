@@ -6,6 +6,7 @@ mod stages;
 mod changes;
 /// Top errors and cost by model.
 mod leaders;
+mod sessions;
 /// Setup instructions for an empty project.
 mod getting_started;
 
@@ -71,6 +72,7 @@ async fn show(
             section.charts { (steps(&names, &course)) (cost(&names, &course)) }
             (leaders::failures(&web, &ctx).await?)
             (leaders::spending(&web, &ctx).await?)
+            (sessions::latest(&web, &ctx).await?)
         }
     };
     Ok(page.show(&ctx))

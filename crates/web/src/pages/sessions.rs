@@ -27,16 +27,7 @@ pub(super) fn routes() -> Router<Web> {
 async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
     let cursor = ctx.params.get("cursor").map(str::to_owned);
     let is_further = cursor.is_some();
-    let environment = ctx.scope.environment.clone().map(|environment| Condition {
-        column: SessionColumn::Environment,
-        test: Test::AnyOf(vec![environment]),
-    });
-    let question = SessionQuery {
-        project: ctx.project_id(),
-        range: ctx.range(),
-        conditions: environment.into_iter().collect(),
-        paging: Paging::After { cursor, limit: ROWS },
-    };
+    let question = in_scope(&ctx, Paging::After { cursor, limit: ROWS });
     let sessions = web.store.telemetry.sessions(question).await?;
     let ids = sessions.rows.iter().map(|session| session.id.clone()).collect();
     let ends = web.store.telemetry.session_ends(ctx.project_id(), ids).await?;
@@ -54,6 +45,40 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         }
     };
     Ok(page.show(&ctx))
+}
+
+/// The sessions of the page's scope, newest first.
+fn in_scope(ctx: &RequestContext, paging: Paging) -> SessionQuery {
+    let environment = ctx.scope.environment.clone().map(|environment| Condition {
+        column: SessionColumn::Environment,
+        test: Test::AnyOf(vec![environment]),
+    });
+    SessionQuery {
+        project: ctx.project_id(),
+        range: ctx.range(),
+        conditions: environment.into_iter().collect(),
+        paging,
+    }
+}
+
+/// The newest sessions with their first and last traces.
+pub(super) async fn newest(
+    web: &Web,
+    ctx: &RequestContext,
+    limit: u64,
+) -> PageResult<Vec<(Session, SessionEnds)>> {
+    let question = in_scope(ctx, Paging::After { cursor: None, limit });
+    let sessions = web.store.telemetry.sessions(question).await?.rows;
+    let ids = sessions.iter().map(|session| session.id.clone()).collect();
+    let ends = web.store.telemetry.session_ends(ctx.project_id(), ids).await?;
+    Ok(sessions.into_iter().zip(ends).collect())
+}
+
+/// The title of a session: its first request; `None` without words.
+pub(super) fn title_of(ends: &SessionEnds) -> Option<String> {
+    let input = ends.first.as_ref().and_then(|trace| trace.content.as_ref()?.input.as_ref())?;
+    let opening = title(input.as_str()).unwrap_or_else(|| message_preview::opening(input.as_str()));
+    Some(opening).filter(|opening| !opening.trim().is_empty())
 }
 
 /// A table of sessions, made of [`row`]s.
@@ -118,11 +143,7 @@ fn cell(
 }
 
 fn first_message(ends: &SessionEnds) -> Markup {
-    let input = ends.first.as_ref().and_then(|trace| trace.content.as_ref()?.input.as_ref());
-    let opening = input.map(|input| {
-        title(input.as_str()).unwrap_or_else(|| message_preview::opening(input.as_str()))
-    });
-    let opening = opening.unwrap_or_default();
+    let opening = title_of(ends).unwrap_or_default();
     html! { span title=(opening) { bdi { (opening) } } }
 }
 
