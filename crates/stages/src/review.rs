@@ -1,5 +1,7 @@
 //! People say what they think of sessions, and a judge is held against them.
 
+/// Answers of reviewers about queue items.
+pub mod answer;
 /// Human labels, stored as a dataset.
 pub mod labels;
 /// Sampling of sessions for labelling.

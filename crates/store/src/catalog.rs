@@ -39,6 +39,8 @@ pub(crate) mod agent;
 mod queue;
 /// The durable job queue.
 mod job;
+/// Jobs and activity of evaluators.
+mod evaluation;
 mod comment;
 mod dataset;
 mod dataset_item;
@@ -93,6 +95,10 @@ pub use dataset::{Change, Dataset, NewDataset, Schemas};
 pub use dataset_history::DatasetMoment;
 pub use dataset_item::{Collected, DatasetItem, DatasetItemQuery, ItemVersion, NewDatasetItem};
 pub use document::{Document, DocumentKind, Documents};
+pub use evaluation::{
+    EnqueuedEvaluation, EvaluationEnd, EvaluatorActivity, EvaluatorCall, FinishedEvaluation,
+    WaitingEvaluations,
+};
 pub use identity::{Admission, Identity};
 pub use job::{JobFailure, JobKey, JobLease, JobQuery, JobRecord, JobRequest, LeaseStatus, NewJob};
 pub use key::{ApiKey, KeyPair, NewKey, Role};
@@ -108,7 +114,10 @@ pub use permission::{Permission, Permissions};
 pub use product_feedback::ProductFeedback;
 pub use project::{NewProject, Project};
 pub use prompt::{NewPrompt, Prompt, PromptQuery, PromptReferences, PromptSummary};
-pub use queue::{NewQueue, NewQueueItem, Queue, QueueId, QueueItem, QueueProgress};
+pub use queue::{
+    NewQueue, NewQueueItem, NewReview, Queue, QueueId, QueueItem, QueueProgress, Review,
+    ReviewEffect, ReviewLease,
+};
 pub use recording_settings::RecordingSettings;
 pub use redaction::StoredRule;
 pub use report::{NewReport, ReportEffect, SavedReport, StoredReport};

@@ -91,11 +91,12 @@ impl FromRequestParts<Web> for RequestContext {
         let found = projects.iter().find(|(project, _)| Some(project.id.as_str()) == named);
         let (project, role) = found.cloned().ok_or_else(|| PageError::not_there("project"))?;
         viewer.role = role;
+        keep_to_queues(&viewer, parts.uri.path(), &project.id)?;
         let projects = projects.into_iter().map(|(project, _)| project).collect();
         let time = ViewerTime::of(&parts.headers, web.now());
         let params = Params::read(parts.uri.query().unwrap_or_default()).with_one_range(&time);
         let scope = Scope::read(params.pairs());
-        let environments = if wants_frame(parts) {
+        let environments = if wants_frame(parts) && viewer.can_read() {
             environments(web, &project.id, &scope).await?
         } else {
             Vec::new()
@@ -115,6 +116,24 @@ impl FromRequestParts<Web> for RequestContext {
             path: parts.uri.path().to_owned(),
         })
     }
+}
+
+/// Keeps reviewers to the pages of queues: every page of a project has this context, so none is
+/// forgotten.
+fn keep_to_queues(viewer: &Viewer, path: &str, project: &ProjectId) -> PageResult<()> {
+    let home = Link::to_project(project, &[]);
+    let queues = Link::to_project(project, &["queues"]);
+    let is_of_queues = path == queues.path() || path.starts_with(&format!("{}/", queues.path()));
+    if viewer.can_read() || is_of_queues {
+        return Ok(());
+    }
+    if path == home.path() {
+        return Err(PageError::Elsewhere { to: queues.to_string() });
+    }
+    Err(PageError::Forbidden(format!(
+        "a {} sees queues and what is in them, and no other page",
+        viewer.role.as_str()
+    )))
 }
 
 /// Whether the response is a whole page, not a fragment for a script or a redirect.

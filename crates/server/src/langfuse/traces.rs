@@ -1,6 +1,7 @@
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
+use ratchet_core::catalog::annotation::ItemKind;
 use ratchet_core::id::Id;
 use ratchet_core::record::trace::{Content, Trace};
 use ratchet_remote::langfuse::wire::observation::ObservationView;
@@ -11,6 +12,7 @@ use ratchet_remote::langfuse::wire::trace::{
     DetailedTrace, TraceDetails, TraceView, TraceWithDetails,
 };
 use ratchet_store::attached::Attached;
+use ratchet_store::catalog::Role;
 use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -22,7 +24,7 @@ use super::params::{PageParams, Params, meta};
 use super::path::PathId;
 use super::response;
 use crate::app::App;
-use crate::auth::Reader;
+use crate::auth::{QueueReader, Reader};
 use crate::error::ApiResult;
 
 /// Query parameters and field groups.
@@ -129,7 +131,7 @@ impl RowWriter for TraceWriter {
 )]
 pub(super) async fn show(
     State(app): State<App>,
-    Reader(caller): Reader,
+    QueueReader(caller): QueueReader,
     PathId(id): PathId<Trace>,
     headers: HeaderMap,
     mut params: Params,
@@ -137,6 +139,12 @@ pub(super) async fn show(
     let groups = Groups::read(&mut params);
     params.finish()?;
     let project = caller.project;
+    if caller.role == Role::Reviewer {
+        let item = (ItemKind::Trace, id.to_string());
+        if !app.store.catalog.is_in_queue(project.clone(), item).await? {
+            return Err(response::not_found(&format!("Trace {id}")));
+        }
+    }
     let trace = app.store.telemetry.trace(project.clone(), id.clone()).await?;
     let mut trace = trace.ok_or_else(|| response::not_found(&format!("Trace {id}")))?;
     if !groups.has(Group::Io) {

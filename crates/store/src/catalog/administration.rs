@@ -12,6 +12,8 @@ use crate::{StoreError, StoreResult};
 pub(crate) const TABLES: &[&str] = &[
     "agent",
     "annotation_assignment",
+    "annotation_review",
+    "review_settings",
     "annotation_item",
     "annotation_queue",
     "api_key",

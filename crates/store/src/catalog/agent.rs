@@ -46,9 +46,8 @@ impl Catalog {
     pub async fn agent(&self, project: ProjectId, name: String) -> StoreResult<Agent> {
         self.transact(move |tx| {
             let agents = AGENTS.all(tx, &project)?;
-            let is_named = |agent: &Agent| {
-                agent.name == name || agent.settings.aliases.iter().any(|alias| *alias == name)
-            };
+            let is_named =
+                |agent: &Agent| agent.name == name || agent.settings.aliases.contains(&name);
             agents.into_iter().find(is_named).ok_or_else(|| AGENTS.missing(&name))
         })
         .await

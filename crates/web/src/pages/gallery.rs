@@ -266,7 +266,7 @@ fn drifted() -> Markup {
         since: "2026-10-04".to_owned(),
         week: "2026-11-08".to_owned(),
         change,
-        interval: [change - 0.06, change + 0.06],
+        moved: Some(12),
         n: 12,
         p: Some(0.0005),
     };

@@ -8,6 +8,7 @@ mod changes;
 mod quality;
 /// Top errors and cost by model.
 mod leaders;
+mod sessions;
 /// Setup instructions for an empty project.
 mod getting_started;
 
@@ -67,6 +68,7 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
             section.charts { (steps(&names, &course)) (cost(&names, &course)) }
             (leaders::failures(&web, &ctx).await?)
             (leaders::spending(&web, &ctx).await?)
+            (sessions::latest(&web, &ctx).await?)
         }
     };
     Ok(page.show(&ctx))

@@ -82,11 +82,17 @@ fn row(sample: &Sample, part: &ScoreSummary, ctx: &RequestContext) -> Row {
     let is_whole = sample.total == sample.judgements.len() as u64;
     let link = score_summary::link(ctx, &sample.name).with("source", part.source.as_str());
     Row {
-        id: format!("{} {} {}", sample.name, part.source.as_str(), part.data_type.as_str()),
+        id: format!(
+            "{} {} {} {}",
+            sample.name,
+            part.source.as_str(),
+            part.decider.name(),
+            part.data_type.as_str()
+        ),
         link: Some(link),
         cells: vec![
             html! { bdi title=(sample.name) { (ratchet_core::record::limit::elide(&sample.name, 80)) } },
-            score_summary::judge_badge(part.source),
+            score_summary::judge_badge(part),
             html! { (score_summary::form(part.data_type)) },
             html! {
                 (figure::grouped(part.n))
@@ -136,7 +142,7 @@ fn drawn(part: &ScoreSummary) -> Markup {
         ScoreAggregate::Labels(labels) => labels.iter().take(12).map(|(_, count)| *count).collect(),
         ScoreAggregate::Truths(None, _) | ScoreAggregate::Texts => return html! {},
     };
-    bars::mini(&counts, score_summary::colour(part.source), &in_words(part))
+    bars::mini(&counts, part.decider.class(), &in_words(part))
 }
 
 /// Text alternative of the chart.

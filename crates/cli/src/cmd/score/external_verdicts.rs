@@ -1,3 +1,4 @@
+use ratchet_core::judge::offline;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -70,7 +71,8 @@ struct OutsideArgs {
 
 fn judge_name(text: &str) -> Result<String, String> {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_.:/".contains(char);
-    let fits = (1..=60).contains(&text.len()) && text.chars().all(is_plain) && text != "offline";
+    let fits =
+        (1..=60).contains(&text.len()) && text.chars().all(is_plain) && text != offline::NAME;
     if fits { Ok(text.to_owned()) } else { Err("1 to 60 letters, digits, - _ . : /".to_owned()) }
 }
 

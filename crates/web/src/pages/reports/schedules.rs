@@ -71,6 +71,9 @@ fn part(schedule: &Schedule, runs: &[ScheduleRun], ctx: &RequestContext) -> Mark
                 (description(&schedule.job)) " " (times(&schedule.cron.to_string(), schedule.zone.name()))
                 ", judge " (badge::tag(&schedule.job.scoring().judge))
                 ", rubric " (badge::tag(&schedule.job.scoring().rubric))
+                @if !schedule.job.scoring().scope.is_all() {
+                    ", only " (badge::tag(&schedule.job.scoring().scope.words()))
+                }
                 @if let Some(most) = schedule.job.scoring().max_cost { ", max " (figure::money(most)) }
                 ". "
                 @if let Some(next) = next { "Next run: " (figure::when(next, &ctx.time)) "." }

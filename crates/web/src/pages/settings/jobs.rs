@@ -92,6 +92,8 @@ const fn kind_words(kind: JobKind) -> &'static str {
         JobKind::Notice => "Notification",
         JobKind::ScheduleRun => "Scheduled run",
         JobKind::ScoreSession => "Scoring",
+        JobKind::Review => "Review",
+        JobKind::Evaluation => "Evaluation",
     }
 }
 

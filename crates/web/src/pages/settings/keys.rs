@@ -89,6 +89,7 @@ fn misfit(permissions: Permissions, role: Role) -> Option<(&'static str, String)
 fn roles(ctx: &RequestContext) -> Vec<(&'static str, &'static str)> {
     let all = [
         (Role::IngestOnly, "ingest-only: write telemetry only"),
+        (Role::Reviewer, "reviewer: queues and the traces in them"),
         (Role::Viewer, "viewer: read only"),
         (Role::Member, "member: read and write, for SDKs"),
         (Role::Owner, "owner: read, write and project settings"),
