@@ -37,7 +37,7 @@ pub(super) async fn latest(web: &Web, ctx: &RequestContext) -> PageResult<Markup
                 html! { (figure::grouped(session.traces)) },
                 errors(session.errors),
                 figure::cost_in_part(session.cost, session.approximate_cost),
-                figure::ago(session.last_at, ctx.now),
+                figure::ago(session.last_at, &ctx.time),
             ],
             failed: session.errors > 0,
             id,
