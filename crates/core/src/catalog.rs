@@ -8,6 +8,7 @@ pub mod skill;
 pub mod dataset;
 /// Experiments: runs of an agent over a dataset.
 pub mod experiment;
+pub mod run_comparison;
 /// Evaluators: variables of their prompts.
 pub mod evaluator;
 /// LLM connections: provider, base URL and models.
