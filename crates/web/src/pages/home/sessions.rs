@@ -8,7 +8,8 @@ use crate::components::figure;
 use crate::components::table::{Column, Row, Table, table};
 use crate::frame::Section;
 use crate::page_error::PageResult;
-use crate::pages::sessions::{errors, newest, title_of};
+use crate::pages::lists::errors;
+use crate::pages::sessions::{newest, title_of};
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
