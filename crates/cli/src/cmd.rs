@@ -12,6 +12,8 @@ pub(crate) mod schedule;
 pub(crate) mod jobs;
 /// `ratchet agents`
 pub(crate) mod agents;
+/// `ratchet evaluators`
+pub(crate) mod evaluators;
 /// `ratchet keys`
 pub(crate) mod keys;
 /// `ratchet users`
@@ -98,6 +100,8 @@ pub(crate) enum Command {
     Jobs(Box<jobs::JobsCommand>),
     /// Manage agents: aliases, owner, on-call rota, targets and review capacity
     Agents(Box<agents::AgentsCommand>),
+    /// List, test, pause and resume online evaluators, and judge what was recorded before
+    Evaluators(Box<evaluators::EvaluatorsCommand>),
     /// Manage API keys
     Keys(keys::KeysCommand),
     /// Manage users

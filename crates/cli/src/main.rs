@@ -54,6 +54,7 @@ fn main() -> ExitCode {
         Command::Schedule(args) => cmd::schedule::run(&args),
         Command::Agents(args) => cmd::agents::run(&args),
         Command::Jobs(args) => cmd::jobs::run(&args),
+        Command::Evaluators(args) => cmd::evaluators::run(&args),
         Command::Keys(args) => cmd::keys::run(&args),
         Command::Users(args) => cmd::users::run(&args),
         Command::Projects(args) => cmd::projects::run(&args),

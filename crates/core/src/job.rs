@@ -27,10 +27,13 @@ pub enum JobKind {
     ScoreSession,
     /// The review of a queue item by a person, who holds it while they look at it.
     Review,
+    /// The verdict of one version of an evaluator on one trace, observation or session.
+    Evaluation,
 }
 
 impl JobKind {
-    pub const ALL: [Self; 4] = [Self::Notice, Self::ScheduleRun, Self::ScoreSession, Self::Review];
+    pub const ALL: [Self; 5] =
+        [Self::Notice, Self::ScheduleRun, Self::ScoreSession, Self::Review, Self::Evaluation];
 
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -38,6 +41,7 @@ impl JobKind {
             Self::ScheduleRun => "schedule-run",
             Self::ScoreSession => "score-session",
             Self::Review => "review",
+            Self::Evaluation => "evaluation",
         }
     }
 

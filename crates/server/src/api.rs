@@ -29,6 +29,8 @@ pub mod schedules;
 pub mod jobs;
 /// Agents of a project.
 pub mod agents;
+/// Online evaluators: state, tests and backfills.
+pub mod evaluators;
 /// Reclaims disk space.
 pub mod compact;
 /// Chats with agents that the server runs.
@@ -71,6 +73,11 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(schedules::save, schedules::remove))
         .routes(routes!(schedules::switch))
         .routes(routes!(schedules::runs, schedules::run))
+        .routes(routes!(evaluators::list))
+        .routes(routes!(evaluators::show))
+        .routes(routes!(evaluators::switch))
+        .routes(routes!(evaluators::test))
+        .routes(routes!(evaluators::backfill))
         .routes(routes!(jobs::list))
         .routes(routes!(jobs::discard))
         .routes(routes!(jobs::retry))

@@ -39,6 +39,8 @@ pub(crate) mod agent;
 mod queue;
 /// The durable job queue.
 mod job;
+/// Jobs and activity of evaluators.
+mod evaluation;
 mod comment;
 mod dataset;
 mod dataset_item;
@@ -93,6 +95,10 @@ pub use dataset::{Change, Dataset, NewDataset, Schemas};
 pub use dataset_history::DatasetMoment;
 pub use dataset_item::{Collected, DatasetItem, DatasetItemQuery, ItemVersion, NewDatasetItem};
 pub use document::{Document, DocumentKind, Documents};
+pub use evaluation::{
+    EnqueuedEvaluation, EvaluationEnd, EvaluatorActivity, EvaluatorCall, FinishedEvaluation,
+    WaitingEvaluations,
+};
 pub use identity::{Admission, Identity};
 pub use job::{JobFailure, JobKey, JobLease, JobQuery, JobRecord, JobRequest, LeaseStatus, NewJob};
 pub use key::{ApiKey, KeyPair, NewKey, Role};

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use ratchet_core::record::observation::Observation;
+use ratchet_core::record::session::Session;
 use ratchet_core::record::trace::Trace;
 use ratchet_core::time::Timestamp;
 
 use crate::StoreResult;
-use crate::query::{ObservationQuery, Page, TraceQuery};
+use crate::query::{Direction, ObservationQuery, Page, SessionOrder, SessionQuery, TraceQuery};
 use crate::telemetry::{Telemetry, TelemetryEngine};
 
 /// A page, and how far the query got before the deadline.
@@ -61,6 +62,22 @@ impl Telemetry {
         self.agent_aliases.resolve(&query.project, &mut query.conditions);
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.seek_observations(query, time).await,
+        }
+    }
+
+    /// Returns matching sessions found before the deadline. Ordered by creation they are scanned in
+    /// slices, and the result reports how far it got; any other order reads all of them.
+    ///
+    /// # Errors
+    /// As [`Self::sessions`]; too slow if there are too many to sort.
+    pub async fn seek_sessions(
+        &self,
+        query: SessionQuery,
+        order: (SessionOrder, Direction),
+        time: Duration,
+    ) -> StoreResult<DeadlinePage<Session>> {
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.seek_sessions(query, order, time).await,
         }
     }
 

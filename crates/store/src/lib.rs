@@ -15,6 +15,7 @@ pub mod live_tail;
 pub mod deadline_query;
 /// Observations and scores that belong to traces.
 pub mod attached;
+pub mod facets;
 /// Streaming of one trace, slice by slice.
 pub mod trace_stream;
 /// Latency histograms with subtraction.
@@ -32,6 +33,8 @@ pub mod score_stats;
 pub mod telemetry;
 /// Token counts of model calls without usage.
 pub mod token_count;
+/// Traces that evaluators are yet to see.
+pub mod evaluation;
 /// Events of chats.
 pub mod chat;
 /// Projects, API keys, users, prompts, datasets and other small relational data.

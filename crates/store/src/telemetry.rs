@@ -169,6 +169,24 @@ impl Telemetry {
         }
     }
 
+    /// Returns those of the given observations of a trace that exist, in the order of their ids,
+    /// with the content of the first ([`crate::query::Detail::BoundedContent`]).
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn observations_of_trace(
+        &self,
+        project: ProjectId,
+        trace: TraceId,
+        ids: Vec<ObservationId>,
+    ) -> StoreResult<Vec<Observation>> {
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => {
+                engine.observations_of_trace(project, trace, ids).await
+            }
+        }
+    }
+
     /// Returns matching sessions, newest first.
     ///
     /// # Errors

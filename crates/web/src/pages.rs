@@ -17,6 +17,7 @@ mod lists;
 mod lookup;
 mod comments;
 mod queue_menu;
+mod dataset_target;
 mod sessions;
 /// One session.
 mod session;
@@ -31,6 +32,8 @@ mod score_compare;
 /// Judge calibration.
 mod calibration;
 mod labels;
+/// Online evaluators.
+mod evaluators;
 /// Weekly quality reports.
 mod reports;
 mod gallery;
@@ -63,6 +66,7 @@ const SHORT: [&str; 16] = [
     "reports",
     "queues",
     "labels",
+    "evaluators",
     "datasets",
     "prompts",
     "agents",
@@ -93,7 +97,6 @@ pub fn pages(web: Web) -> Router {
         .merge(lists::routes())
         .merge(lookup::routes())
         .merge(sign_in::routes())
-        .merge(sessions::routes())
         .merge(session::routes())
         .merge(users::routes())
         .merge(user::routes())
@@ -102,6 +105,7 @@ pub fn pages(web: Web) -> Router {
         .merge(score_compare::routes())
         .merge(calibration::routes())
         .merge(labels::routes())
+        .merge(evaluators::routes())
         .merge(reports::routes())
         .fallback(not_found)
         .with_state(web.clone())

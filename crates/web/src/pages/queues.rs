@@ -57,7 +57,7 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
                 html! { (figure::grouped(progress.waiting)) },
                 html! { (figure::grouped(progress.done)) },
                 bar(progress),
-                figure::ago(queue.created_at, ctx.now),
+                figure::ago(queue.created_at, &ctx.time),
             ],
             failed: false,
         }
