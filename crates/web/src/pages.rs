@@ -56,7 +56,7 @@ use crate::{assets, csrf, docs, page_error, policy, sign_in};
 pub use reports::report_document;
 
 /// Paths without a project, which redirect to the viewer's first project.
-const SHORT: [&str; 16] = [
+const SHORT: [&str; 17] = [
     "traces",
     "observations",
     "sessions",
