@@ -26,6 +26,8 @@ mod lists;
 mod taken;
 mod people;
 mod shelf;
+/// Reviews of queue items.
+mod review;
 /// Cases of datasets: uploaded, added, changed.
 mod cases;
 /// What a project settles, and who changed it.

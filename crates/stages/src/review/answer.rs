@@ -19,7 +19,6 @@ use ratchet_store::catalog::{
     ReviewEffect,
 };
 use ratchet_store::{Store, StoreError};
-use uuid::Uuid;
 
 use crate::record::scores::{self, ScoreWriteError};
 
@@ -68,8 +67,8 @@ pub struct NewCase {
 /// Who answers about which item, and how long it took.
 #[derive(Clone, Debug)]
 pub struct Submission {
-    /// Chosen by the client: an answer that is sent twice counts once.
-    pub id: Uuid,
+    /// Number of the reviewer's answer about this item: one that is sent twice counts once.
+    pub attempt: u64,
     pub queue: QueueId,
     pub item: String,
     /// Id of the user, or a name where there are no users.
@@ -77,6 +76,12 @@ pub struct Submission {
     /// Id of the user, if there is one.
     pub author: Option<String>,
     pub seconds: u64,
+}
+
+impl Submission {
+    fn id(&self) -> String {
+        format!("{}-{}-{}", self.item, self.reviewer, self.attempt)
+    }
 }
 
 /// Saves an answer. The parts have ids derived from the submission's: an answer that was saved in
@@ -94,7 +99,7 @@ pub async fn submit(
     let project = submission.queue.project.clone();
     // Also refuses an item that is not there, before anything is written.
     catalog.queue_item(submission.queue.clone(), submission.item.clone()).await?;
-    let id = submission.id.to_string();
+    let id = submission.id();
     if catalog.is_review_saved(submission.queue.clone(), id).await? {
         return Ok(ReviewEffect::Repeated);
     }
@@ -159,7 +164,7 @@ pub async fn undo(
 
 fn blank(submission: &Submission) -> NewReview {
     NewReview {
-        id: submission.id.to_string(),
+        id: submission.id(),
         item: submission.item.clone(),
         reviewer: submission.reviewer.clone(),
         is_skipped: false,
@@ -196,7 +201,7 @@ fn drafts(
         None => ScoreTarget::Trace(reviewed.trace.clone()),
     };
     let draft = |suffix: String, name: &str, target: ScoreTarget, value: SentValue| {
-        let id = ScoreId::parse(&format!("{}-{suffix}", submission.id));
+        let id = ScoreId::parse(&format!("{}-{suffix}", submission.id()));
         let id = id.map_err(|why| AnswerError::Invalid(format!("submission: {why}")))?;
         Ok::<_, AnswerError>(ScoreDraft {
             name: Some(name.to_owned()),
@@ -261,7 +266,7 @@ async fn collect(
             catalog.save_dataset(project.clone(), new, now).await?;
         }
         items.push(NewDatasetItem {
-            id: Some(format!("{}-{dataset_name}", submission.id)),
+            id: Some(format!("{}-{dataset_name}", submission.id())),
             dataset_name,
             status: Some(DatasetStatus::Active),
             input: case.input.clone(),

@@ -40,6 +40,7 @@ mod csrf;
 /// A project that has one of everything.
 mod shop;
 /// Who may see and do what.
+mod review;
 mod roles;
 /// Forms that come slowly or never.
 mod slow_forms;

@@ -30,7 +30,7 @@ use crate::viewer::{Identity, Viewer};
 use crate::web::Web;
 
 /// The reviewer on a server without users.
-const LOCAL: &str = "local user";
+const LOCAL: &str = "local";
 
 pub(super) fn routes() -> Router<Web> {
     const QUEUE: &str = "/project/{project}/queues/{queue}";
