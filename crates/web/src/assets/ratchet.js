@@ -89,3 +89,9 @@ document.addEventListener("submit", async (event) => {
   note.textContent = problem;
   form.append(note);
 });
+
+// Marks of a chart lead to the records behind them; the table below the chart has the same links.
+document.addEventListener("click", (event) => {
+  const mark = event.target.closest?.("[data-href]");
+  if (mark && !event.target.closest("a")) location.assign(mark.dataset.href);
+});

@@ -11,6 +11,7 @@ mod lists_fields;
 mod lists_parquet;
 /// Scores as columns, and one row beside a list.
 mod lists_scored;
+mod lists_sessions;
 /// What people do with them.
 mod lists_changed;
 mod lists_live;
