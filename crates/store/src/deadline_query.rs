@@ -40,9 +40,10 @@ impl Telemetry {
     /// As [`Self::traces`]; too slow if there are too many to sort.
     pub async fn seek_traces(
         &self,
-        query: TraceQuery,
+        mut query: TraceQuery,
         time: Duration,
     ) -> StoreResult<DeadlinePage<Trace>> {
+        self.agent_aliases.resolve(&query.project, &mut query.conditions);
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.seek_traces(query, time).await,
         }
@@ -55,9 +56,10 @@ impl Telemetry {
     /// As [`Self::observations`].
     pub async fn seek_observations(
         &self,
-        query: ObservationQuery,
+        mut query: ObservationQuery,
         time: Duration,
     ) -> StoreResult<DeadlinePage<Observation>> {
+        self.agent_aliases.resolve(&query.project, &mut query.conditions);
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.seek_observations(query, time).await,
         }
@@ -85,10 +87,11 @@ impl Telemetry {
     /// As [`Self::observations`]; too slow if there are too many to sort before the deadline.
     pub async fn sorted_observations(
         &self,
-        query: ObservationQuery,
+        mut query: ObservationQuery,
         by: ObservationOrder,
         time: Duration,
     ) -> StoreResult<Page<Observation>> {
+        self.agent_aliases.resolve(&query.project, &mut query.conditions);
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.sorted_observations(query, by, time).await,
         }

@@ -33,6 +33,8 @@ pub mod score_stats;
 pub mod telemetry;
 /// Token counts of model calls without usage.
 pub mod token_count;
+/// Traces that evaluators are yet to see.
+pub mod evaluation;
 /// Events of chats.
 pub mod chat;
 /// Projects, API keys, users, prompts, datasets and other small relational data.
@@ -55,6 +57,7 @@ mod embedded;
 /// Blocking work off the async runtime.
 pub mod blocking;
 mod prices;
+mod agent_aliases;
 mod varint;
 
 pub use error::{StoreError, StoreResult};

@@ -135,6 +135,9 @@ pub enum Detail {
     Row,
     /// With inputs, outputs and metadata.
     Content,
+    /// As `Content` for the first rows of a page: once these have about 2 MB, the rows that follow
+    /// have `content: None`, and are to be read one by one.
+    BoundedContent,
 }
 
 /// A query for traces.

@@ -6,6 +6,7 @@ mod queues;
 /// Datasets.
 mod datasets;
 mod prompts;
+mod agents;
 mod playground;
 /// Chats with agents that the server runs.
 mod chats;
@@ -31,6 +32,8 @@ mod score_compare;
 /// Judge calibration.
 mod calibration;
 mod labels;
+/// Online evaluators.
+mod evaluators;
 /// Weekly quality reports.
 mod reports;
 mod gallery;
@@ -53,7 +56,7 @@ use crate::{assets, csrf, docs, page_error, policy, sign_in};
 pub use reports::report_document;
 
 /// Paths without a project, which redirect to the viewer's first project.
-const SHORT: [&str; 15] = [
+const SHORT: [&str; 17] = [
     "traces",
     "observations",
     "sessions",
@@ -63,8 +66,10 @@ const SHORT: [&str; 15] = [
     "reports",
     "queues",
     "labels",
+    "evaluators",
     "datasets",
     "prompts",
+    "agents",
     "playground",
     "chats",
     "dashboards",
@@ -83,6 +88,7 @@ pub fn pages(web: Web) -> Router {
         .merge(queues::routes())
         .merge(datasets::routes())
         .merge(prompts::routes())
+        .merge(agents::routes())
         .merge(playground::routes())
         .merge(chats::routes())
         .merge(dashboards::routes())
@@ -99,6 +105,7 @@ pub fn pages(web: Web) -> Router {
         .merge(score_compare::routes())
         .merge(calibration::routes())
         .merge(labels::routes())
+        .merge(evaluators::routes())
         .merge(reports::routes())
         .fallback(not_found)
         .with_state(web.clone())

@@ -401,6 +401,7 @@ pub(super) fn is_of_trace(column: ObservationColumn) -> bool {
     matches!(
         column,
         ObservationColumn::Trace
+            | ObservationColumn::Agent
             | ObservationColumn::ScoreCount
             | ObservationColumn::ScoreNumbers
             | ObservationColumn::ScoreLabels
@@ -422,6 +423,10 @@ const FROM_FIRST_TOKEN: &str = "((max(o.end, o.start) - o.completion_start) / 1e
 const SCORES_OF_OBSERVATION: &str = "(SELECT count(*) FROM score s \
      WHERE s.project = o.project AND s.trace = t.id AND s.observation = o.id)";
 
+/// The agent of an observation is that of its trace: only a few spans name one, and the cost of the
+/// others is the agent's too. Sub-agents work for the agent of the trace.
+const AGENT: &str = "coalesce(nullif(t.agent, ''), o.agent)";
+
 /// SQL of an observation column; the observation is `o`, its trace `t`.
 pub(super) fn observation_kind(column: ObservationColumn) -> Kind {
     match column {
@@ -439,7 +444,7 @@ pub(super) fn observation_kind(column: ObservationColumn) -> Kind {
         ObservationColumn::StatusMessage => plain("o.status_message"),
         ObservationColumn::Version => plain("o.version"),
         ObservationColumn::Environment => environment("o.environment"),
-        ObservationColumn::Agent => plain("o.agent"),
+        ObservationColumn::Agent => plain(AGENT),
         ObservationColumn::Model => plain("o.model"),
         ObservationColumn::PromptName => plain("o.prompt_name"),
         ObservationColumn::PromptVersion => Kind::Number("o.prompt_version"),

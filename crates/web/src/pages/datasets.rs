@@ -89,11 +89,11 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
             },
             html! {
                 @match counts.last_run {
-                    Some(at) => { (figure::ago(at, ctx.now)) },
+                    Some(at) => { (figure::ago(at, &ctx.time)) },
                     None => { span.muted { "–" } },
                 }
             },
-            figure::ago(dataset.updated_at, ctx.now),
+            figure::ago(dataset.updated_at, &ctx.time),
         ],
         failed: false,
     };

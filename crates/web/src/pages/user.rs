@@ -168,7 +168,7 @@ fn stats(days: &[UserDay], ctx: &RequestContext) -> Markup {
                 ..Stat::default()
             },
         ]))
-        p.muted { "Last seen " (figure::ago(sums.last_at, ctx.now)) "." }
+        p.muted { "Last seen " (figure::ago(sums.last_at, &ctx.time)) "." }
     }
 }
 
@@ -239,7 +239,7 @@ fn traces(traces: &[Trace], ctx: &RequestContext) -> Markup {
         link: Some(ctx.to(&["traces", &trace.id.to_string()])),
         cells: vec![
             html! { bdi { (trace.name.as_deref().unwrap_or("unnamed")) } },
-            figure::when(trace.timestamp, ctx.now),
+            figure::when(trace.timestamp, &ctx.time),
             html! { @if let Some(latency) = trace.summary.latency() { (figure::duration(latency)) } },
             figure::tokens_in_part(trace.summary.total_tokens, trace.summary.approximate_cost),
             figure::cost_in_part(trace.summary.cost, trace.summary.approximate_cost),

@@ -105,7 +105,7 @@ fn row(user: &ServedUser, ctx: &RequestContext) -> Row {
             errors(sums.errors),
             figure::tokens_in_part(sums.total_tokens, sums.approximate_cost),
             figure::cost_in_part(sums.cost, sums.approximate_cost),
-            figure::ago(sums.last_at, ctx.now),
+            figure::ago(sums.last_at, &ctx.time),
         ],
         failed: sums.errors > 0,
     }

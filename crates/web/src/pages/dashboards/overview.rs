@@ -86,7 +86,7 @@ fn nothing(ctx: &RequestContext) -> Markup {
 fn body(ctx: &RequestContext, shown: &OverviewData, whole: &Sums) -> Markup {
     let before = shown.before.as_ref().map(Timed::whole);
     html! {
-        (stat::row(&figures(shown, before.as_ref(), &ctx.scope.span.label())))
+        (stat::row(&figures(ctx, shown, before.as_ref())))
         div.toolbar { (shown.split.choice(ctx)) (partly(ctx, shown, whole)) }
         (panel::draw(ctx, shown))
         (keys::table(ctx, shown))
@@ -105,7 +105,7 @@ fn partly(ctx: &RequestContext, shown: &OverviewData, whole: &Sums) -> Markup {
                         " of " (figure::grouped(natural(whole.count))) " observations,"
                     },
                 }
-                " since " (figure::when(since, ctx.now)) " (hourly rollups do not have this dimension). "
+                " since " (figure::when(since, &ctx.time)) " (hourly rollups do not have this dimension). "
                 a href=(ctx.here().with("all", "1")) { "Query all observations" }
                 ", which may take a minute."
             }
@@ -121,7 +121,8 @@ fn known_cost(now: &Sums, stat: Stat, provenance: &str) -> Stat {
     Stat { value: Value::of(text, provenance), ..stat }
 }
 
-fn figures(shown: &OverviewData, before: Option<&Sums>, time: &str) -> Vec<Stat> {
+fn figures(ctx: &RequestContext, shown: &OverviewData, before: Option<&Sums>) -> Vec<Stat> {
+    let time = &ctx.scope.span.label();
     let now = &shown.now.whole();
     let n = figure::grouped(natural(now.count));
     let provenance = format!("n = {n} observations");
@@ -141,7 +142,8 @@ fn figures(shown: &OverviewData, before: Option<&Sums>, time: &str) -> Vec<Stat>
         latency_stat(&format!("p{percent} model call"), text, &of_calls)
     };
     let traces = &shown.traces;
-    let of_traces = format!("n = {} traces{}", figure::grouped(traces.count), traces.note(None));
+    let of_traces =
+        format!("n = {} traces{}", figure::grouped(traces.count), traces.note(&ctx.time));
     let of_trace = |name: &str, seconds: Option<f64>| {
         latency_stat(name, seconds.map(trace_latency::read_seconds), &of_traces)
     };

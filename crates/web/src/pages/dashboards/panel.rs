@@ -234,7 +234,7 @@ fn trace_latency(ctx: &RequestContext, shown: &OverviewData) -> Markup {
         note: format!(
             "n = {} traces{}, not grouped",
             figure::grouped(found.count),
-            found.note(Some(ctx.now))
+            found.note(&ctx.time)
         ),
         steps: course.names(),
         series: series.collect(),

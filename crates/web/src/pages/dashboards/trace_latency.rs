@@ -11,6 +11,7 @@ use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
 use crate::sums::{self, ScanRange, whole_number};
 use crate::time_buckets::TimeBuckets;
+use crate::viewer_time::ViewerTime;
 use crate::web::Web;
 
 /// The percentiles that are shown.
@@ -29,14 +30,8 @@ pub(super) struct TraceLatency {
 
 impl TraceLatency {
     /// What to say if not all traces were read.
-    pub(super) fn note(&self, now: Option<Timestamp>) -> String {
-        match (self.since, now) {
-            (None, _) => String::new(),
-            (Some(_), None) => ", only the newest".to_owned(),
-            (Some(since), Some(now)) => {
-                format!(", only since {}", figure::short_moment(since, now))
-            }
-        }
+    pub(super) fn note(&self, time: &ViewerTime) -> String {
+        self.since.map(|since| format!(", only since {}", time.short(since))).unwrap_or_default()
     }
 }
 

@@ -123,7 +123,7 @@ fn row(
             td.num data-label="Items" { (figure::grouped(one.results.len() as u64)) }
             @for name in names { td data-label={ "Mean " (name) } { (mean(one, name)) } }
             td.wide { (run.description.as_deref().unwrap_or_default()) }
-            td { (figure::ago(run.created_at, ctx.now)) }
+            td { (figure::ago(run.created_at, &ctx.time)) }
         }
     }
 }

@@ -234,7 +234,7 @@ async fn confirm(
             ul {
                 @for trace in traces.iter().take(NAMED) {
                     li { bdi { (trace.name.as_deref().unwrap_or("unnamed")) } " "
-                        code { (trace.id) } " " (figure::when(trace.timestamp, ctx.now)) }
+                        code { (trace.id) } " " (figure::when(trace.timestamp, &ctx.time)) }
                 }
                 @if traces.len() > NAMED { li { "and " (count(traces.len() - NAMED)) " more" } }
             }

@@ -106,7 +106,7 @@ impl ListedRow for Observation {
                 bdi { (self.name.as_deref().unwrap_or("unnamed")) }
                 (badge::level(self.level))
             },
-            RecordField::Time => figure::when(self.start, ctx.now),
+            RecordField::Time => figure::when(self.start, &ctx.time),
             RecordField::Kind => html! { (badge::kind_name(self.kind)) },
             RecordField::Level => html! { (self.level.as_str().to_ascii_lowercase()) },
             RecordField::Status => word(self.status_message.as_deref()),

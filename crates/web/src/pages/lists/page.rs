@@ -108,7 +108,7 @@ async fn find<R: ListedRow>(
     let summary = summary::summary::<R>(telemetry, &ask, ctx).await?;
     let summary = html! {
         (summary)
-        @if let Some(reached) = reached { ". Searched back to " (figure::when(reached, ctx.now)) }
+        @if let Some(reached) = reached { ". Searched back to " (figure::when(reached, &ctx.time)) }
     };
     Ok(Found { rows: page.rows, cursor: page.cursor, summary, reached, is_unsorted })
 }
@@ -196,7 +196,7 @@ fn not_yet(reached: Timestamp, ctx: &RequestContext) -> Markup {
     empty::empty(
         "No matches yet",
         &html! {
-            p { "Searched back to " (figure::when(reached, ctx.now)) "; older data is not searched yet. "
+            p { "Searched back to " (figure::when(reached, &ctx.time)) "; older data is not searched yet. "
                 "Search older below, or choose a shorter time." }
         },
     )

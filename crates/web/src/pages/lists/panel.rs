@@ -146,7 +146,7 @@ fn facts_of_trace(trace: &Trace, ctx: &RequestContext) -> Markup {
     html! {
         dl.facts {
             dt { "Trace" } dd { (copy::id(&trace.id.to_string())) }
-            dt { "Time" } dd { (figure::when(trace.timestamp, ctx.now)) }
+            dt { "Time" } dd { (figure::when(trace.timestamp, &ctx.time)) }
             @if let Some(latency) = sums.latency() { dt { "Latency" } dd { (figure::duration(latency)) } }
             dt { "Observations" }
             dd {
@@ -179,7 +179,7 @@ fn facts_of_step(step: &Observation, ctx: &RequestContext) -> Markup {
         dl.facts {
             dt { "Observation" } dd { (copy::id(&step.id.to_string())) }
             dt { "Type" } dd { (badge::glyph(step.kind)) " " (badge::kind_name(step.kind)) (badge::level(step.level)) }
-            dt { "Time" } dd { (figure::when(step.start, ctx.now)) }
+            dt { "Time" } dd { (figure::when(step.start, &ctx.time)) }
             @if let Some(latency) = step.latency() { dt { "Latency" } dd { (figure::duration(latency)) } }
             @if let Some(model) = &step.model { dt { "Model" } dd { bdi { (model) } } }
             @if !step.usage.is_empty() {

@@ -72,7 +72,7 @@ impl ListedRow for Trace {
                 bdi { (self.name.as_deref().unwrap_or("unnamed")) }
                 (badge::level(worst(self)))
             },
-            RecordField::Time => figure::when(self.timestamp, ctx.now),
+            RecordField::Time => figure::when(self.timestamp, &ctx.time),
             RecordField::Level => html! { (worst(self).as_str().to_ascii_lowercase()) },
             RecordField::User => row::linked(self.user.as_deref(), |id| ctx.to(&["users", id])),
             RecordField::Session => {

@@ -45,7 +45,7 @@ pub(super) async fn comments(
     let read = comments::read(web, ctx, (CommentedKind::Session, id.to_string())).await?;
     let token = ctx.viewer.form_token.field();
     Ok(html! {
-        (comments::list(&read, ctx.now))
+        (comments::list(&read, &ctx.time))
         (comments::form(ctx, &link(ctx, id, "comments"), &token))
     })
 }
