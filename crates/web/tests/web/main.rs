@@ -49,6 +49,7 @@ mod shares;
 /// Servers that vouch for people.
 mod provider;
 mod sessions;
+mod table_exports;
 mod users;
 mod dashboards;
 /// Scores by name, and side by side.
