@@ -18,6 +18,7 @@ mod lookup;
 mod comments;
 mod queue_menu;
 mod dataset_target;
+mod table_export;
 mod sessions;
 /// One session.
 mod session;

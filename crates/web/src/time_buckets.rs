@@ -68,9 +68,19 @@ impl TimeBuckets {
         }
     }
 
+    /// Width of each bucket.
+    pub(crate) const fn width(&self) -> Granularity {
+        self.width
+    }
+
     /// Start of the first bucket.
     pub(crate) fn start(&self) -> Option<Timestamp> {
         self.starts.first().copied()
+    }
+
+    /// Start and end of each bucket.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = (Timestamp, Timestamp)> {
+        self.starts.iter().map(|start| (*start, self.width.next(*start)))
     }
 
     /// Number of buckets.

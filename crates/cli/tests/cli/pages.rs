@@ -24,6 +24,8 @@ mod trace;
 mod lists;
 /// What lists give: one row beside them, and files.
 mod taken;
+/// What pages let people do with what they show.
+mod acting;
 mod people;
 mod shelf;
 /// Reviews of queue items.

@@ -11,7 +11,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_store::query::{Condition, Page as Slice, Paging, ScoreColumn, ScoreQuery, ScoresOn};
 use ratchet_store::score_stats::{Sample, SampleQuery, ScoreValueRow};
 
-use super::scores;
+use super::{scores, table_export};
 use crate::components::bars::{self, Spread};
 use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::plot::PlotHeight;
@@ -51,7 +51,10 @@ async fn show(
     let newest = web.store.telemetry.scores(newest(&ctx, &name, source)).await?;
     let mut page = Page::new(Section::Scores, name.clone());
     page.crumbs = vec![("Scores".to_owned(), ctx.to(&["scores"]))];
+    let export = scores::export_link(&ctx).with("name", name.clone());
+    let export = source.into_iter().fold(export, |to, source| to.with("source", source.as_str()));
     page.action = html! {
+        (table_export::export_menu(&export))
         a.button href=(ctx.to(&["scores", "compare"]).with("a", name.clone())) { "Compare" }
     };
     page.body = match sample {
