@@ -17,6 +17,7 @@ pub(super) fn report(report: &Report) -> String {
         text += &recording_table(&report.recording);
     }
     text += &split_table(report);
+    text += &evaluating_table(report);
     text += &reading_table(report);
     text += &page_table(report);
     text += &scoring_table(report);
@@ -107,6 +108,24 @@ fn split_table(report: &Report) -> String {
         row("together", total, String::new()),
     ];
     table("CPU time of one span, without HTTP", &["step", "µs", "alone, spans/s"], &rows)
+}
+
+fn evaluating_table(report: &Report) -> String {
+    let Some(evaluating) = &report.evaluating else { return String::new() };
+    let per_second = |rate: f64| format!("{} spans/s", thousands(rate));
+    let rows = [
+        vec!["recording without".to_owned(), per_second(evaluating.without_spans_per_second)],
+        vec!["recording with".to_owned(), per_second(evaluating.with_spans_per_second)],
+        vec!["share".to_owned(), format!("{:.0}%", evaluating.share * 100.0)],
+        vec![
+            "outbox, writer's time per span".to_owned(),
+            format!("{:.2} µs", evaluating.outbox_us),
+        ],
+        vec!["traces judged".to_owned(), evaluating.judged.to_string()],
+        vec!["verdict, judge included".to_owned(), format!("{:.2} ms", evaluating.verdict_ms)],
+        vec!["of which the offline judge".to_owned(), format!("{:.2} ms", evaluating.judge_ms)],
+    ];
+    table("Online evaluators, offline judge", &["what", "measured"], &rows)
 }
 
 fn reading_table(report: &Report) -> String {

@@ -16,3 +16,5 @@ mod real;
 mod notices;
 /// Runs of schedules, from the claim to the result.
 mod schedules;
+/// Traces are judged as they arrive.
+mod evaluators;

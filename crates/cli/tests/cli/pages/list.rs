@@ -41,6 +41,8 @@ pub(super) const PAGES: &[Listed] = &[
     },
     Listed { name: "labels", address: "/project/{project}/labels" },
     Listed { name: "label", address: "/project/{project}/labels/session/{session}" },
+    Listed { name: "evaluators", address: "/project/{project}/evaluators" },
+    Listed { name: "evaluator", address: "/project/{project}/evaluators/online-quality-check" },
     Listed { name: "reports", address: "/project/{project}/reports" },
     Listed { name: "report", address: "/project/{project}/reports/{week}" },
     Listed { name: "suggestions", address: "/project/{project}/reports/suggestions" },
