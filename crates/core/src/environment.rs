@@ -12,6 +12,8 @@ const MAX_CHARS: usize = 40;
 /// prefix.
 const INTERNAL: [&str; 3] =
     ["langfuse-llm-as-a-judge", "langfuse-prompt-experiment", "langfuse-code-eval"];
+/// The environment that SDKs give to traces of experiments.
+const SDK_EXPERIMENT: &str = "sdk-experiment";
 
 impl Environment {
     /// Normalises a client's value: lowercased, without the reserved prefix, cut to 40 characters,
@@ -29,6 +31,11 @@ impl Environment {
         let name: String = bare.chars().take(MAX_CHARS).collect();
         let is_valid = !name.is_empty() && name.chars().all(is_environment_char);
         if is_valid { Self(name.into()) } else { Self::default() }
+    }
+
+    /// Returns the environments of evaluators and experiments: no users are in them.
+    pub const fn internal() -> [&'static str; 4] {
+        [INTERNAL[0], INTERNAL[1], INTERNAL[2], SDK_EXPERIMENT]
     }
 
     /// Returns the name.

@@ -30,6 +30,8 @@ mod score_compare;
 /// Judge calibration.
 mod calibration;
 mod labels;
+mod matrix;
+mod metrics;
 /// Weekly quality reports.
 mod reports;
 mod gallery;
@@ -52,7 +54,7 @@ use crate::{assets, csrf, docs, page_error, policy, sign_in};
 pub use reports::report_document;
 
 /// Paths without a project, which redirect to the viewer's first project.
-const SHORT: [&str; 15] = [
+const SHORT: [&str; 17] = [
     "traces",
     "observations",
     "sessions",
@@ -62,6 +64,8 @@ const SHORT: [&str; 15] = [
     "reports",
     "queues",
     "labels",
+    "matrix",
+    "metrics",
     "datasets",
     "prompts",
     "playground",
@@ -99,6 +103,8 @@ pub fn pages(web: Web) -> Router {
         .merge(score_compare::routes())
         .merge(calibration::routes())
         .merge(labels::routes())
+        .merge(matrix::routes())
+        .merge(metrics::routes())
         .merge(reports::routes())
         .fallback(not_found)
         .with_state(web.clone())

@@ -184,7 +184,7 @@ pub struct Metric {
 }
 
 impl WeightedValue {
-    fn of(figure: Result<Figure, NotEstimable>) -> Self {
+    pub(super) fn of(figure: Result<Figure, NotEstimable>) -> Self {
         match figure {
             Ok(figure) => {
                 let represents = Some(figure.represents);
@@ -194,7 +194,7 @@ impl WeightedValue {
         }
     }
 
-    fn unknown(why: &NotEstimable) -> Self {
+    pub(super) fn unknown(why: &NotEstimable) -> Self {
         let reason = Some(why.to_string());
         Self { value: None, interval: None, n: 0, represents: None, reason }
     }
@@ -285,12 +285,21 @@ impl WeekFacts {
 
     fn weighted(&self, name: MetricName) -> WeightedValue {
         match name {
-            MetricName::AgentAccuracy => WeightedValue::of(estimate::agent_accuracy(&self.strata)),
-            MetricName::JudgeAccuracy => WeightedValue::of(estimate::judge_accuracy(&self.strata)),
+            MetricName::AgentAccuracy => self.covering(estimate::agent_accuracy(&self.strata)),
+            MetricName::JudgeAccuracy => self.covering(estimate::judge_accuracy(&self.strata)),
             MetricName::UserSatisfaction => self.satisfaction(),
             MetricName::TracesReviewed => WeightedValue::count(self.reviewed.len() as u64),
             MetricName::DatasetGrowth => WeightedValue::count(self.items_added),
         }
+    }
+
+    /// Traffic of agents without a draw is not represented.
+    fn covering(&self, figure: Result<Figure, NotEstimable>) -> WeightedValue {
+        let sampled: u64 = self.strata.iter().map(|stratum| stratum.population).sum();
+        let covered = share(sampled.min(self.traces), self.traces).map_or(1.0, |share| share.value);
+        WeightedValue::of(
+            figure.map(|figure| Figure { represents: figure.represents * covered, ..figure }),
+        )
     }
 
     /// Every thumb is counted; the interval is for users like those who gave them.

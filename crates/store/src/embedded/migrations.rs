@@ -50,4 +50,5 @@ pub(super) const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/catalog/0035_schedule_jobs.sql"),
     include_str!("migrations/catalog/0036_scoring_leases.sql"),
     include_str!("migrations/catalog/0037_scoring_costs.sql"),
+    include_str!("migrations/catalog/0045_review_draws.sql"),
 ];
