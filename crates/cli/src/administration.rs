@@ -6,7 +6,9 @@ mod users;
 mod project_settings;
 mod schedules;
 mod review_metrics;
+mod evaluators;
 mod jobs;
+mod agents;
 /// A backup that comes as a stream.
 mod unpack;
 
@@ -22,6 +24,8 @@ use ratchet_stages::data_target::DataTarget;
 use ratchet_stages::record::clock;
 use ratchet_store::backup::{BackupReport, BackupSecrets};
 use ratchet_store::project::ProjectId;
+
+pub(crate) use evaluators::Retrospect;
 
 /// What owners do to a target.
 #[derive(Debug)]

@@ -12,6 +12,10 @@ pub(crate) mod suggestions;
 pub(crate) mod schedule;
 /// `ratchet jobs`
 pub(crate) mod jobs;
+/// `ratchet agents`
+pub(crate) mod agents;
+/// `ratchet evaluators`
+pub(crate) mod evaluators;
 /// `ratchet keys`
 pub(crate) mod keys;
 /// `ratchet users`
@@ -98,6 +102,10 @@ pub(crate) enum Command {
     Schedule(Box<schedule::ScheduleCommand>),
     /// List background jobs, and retry or discard dead letters
     Jobs(Box<jobs::JobsCommand>),
+    /// Manage agents: aliases, owner, on-call rota, targets and review capacity
+    Agents(Box<agents::AgentsCommand>),
+    /// List, test, pause and resume online evaluators, and judge what was recorded before
+    Evaluators(Box<evaluators::EvaluatorsCommand>),
     /// Manage API keys
     Keys(keys::KeysCommand),
     /// Manage users

@@ -11,17 +11,20 @@ use ratchet_agent::budget::{Allowance, Budget};
 use ratchet_agent::error::ModelError;
 use ratchet_agent::judge::JudgeName;
 use ratchet_core::calendar::Zone;
+use ratchet_core::judge::evaluator;
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::money::Money;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::quality::suggestion::{Templates, advice};
 use ratchet_core::secret::Secret;
+use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
 use ratchet_server::clock::Clock;
 use ratchet_stages::data_target::SEED;
 use ratchet_stages::llm_connections::ConnectError;
 use ratchet_stages::schedule::{
     EnvironmentError, JobEnvironment, ReportSettings, Runner, Scheduler, SuggestionTexts,
 };
+use ratchet_stages::score::evaluators::{EvaluationLimits, EvaluationWorker};
 use ratchet_stages::score::judge::Judge;
 use ratchet_stages::score::judge_factory::JudgeFactory;
 use ratchet_stages::score::rubrics::Rubrics;
@@ -42,17 +45,28 @@ struct LocalEnvironment {
     reports: ReportConfig,
 }
 
+fn environment(store: &Store, config: &Config) -> Arc<dyn JobEnvironment> {
+    Arc::new(LocalEnvironment {
+        store: store.clone(),
+        data: config.data.clone(),
+        outbound: config.outbound.clone(),
+        reports: config.reports.clone(),
+    })
+}
+
+/// Returns the worker of this process that runs evaluators.
+pub(crate) fn evaluation_worker(store: &Store, config: &Config) -> EvaluationWorker {
+    let pace = (Arc::new(SystemBackoffClock) as Arc<_>, EvaluationLimits::default());
+    let owner = Uuid::new_v4().to_string();
+    EvaluationWorker::new(store.clone(), environment(store, config), pace, owner)
+}
+
 /// Returns the scheduler of this process. `server` is the public URL.
 pub(crate) fn scheduler(store: Store, config: &Config, server: String) -> Scheduler {
-    let (data, outbound) = (config.data.clone(), config.outbound.clone());
+    let outbound = config.outbound.clone();
     let (name, zone) = (Uuid::new_v4().to_string(), Zone::of_this_machine());
     let runner = Runner { catalog: store.catalog.clone(), name, zone };
-    let environment = Arc::new(LocalEnvironment {
-        store: store.clone(),
-        data,
-        outbound: outbound.clone(),
-        reports: config.reports.clone(),
-    });
+    let environment = environment(&store, config);
     Scheduler { store, environment, runner, outbound, server, clock: || Clock::System.now() }
 }
 
@@ -94,6 +108,11 @@ impl JobEnvironment for LocalEnvironment {
     fn rubric(&self, name: &str) -> Result<Rubric, EnvironmentError> {
         let found = Rubrics::open(&self.data).and_then(|rubrics| rubrics.find(name));
         found.map(|found| found.rubric).map_err(|error| missing(&error.into()))
+    }
+
+    fn evaluator_instructions(&self) -> Result<String, EnvironmentError> {
+        let text = user_files::prompt(Some(&self.data), evaluator::FILE, evaluator::SHIPPED);
+        text.map_err(|error| missing(&error.into()))
     }
 
     fn suggestion_texts(&self) -> Result<SuggestionTexts, EnvironmentError> {

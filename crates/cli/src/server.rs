@@ -18,6 +18,7 @@ use ratchet_stages::data_target::DataTarget;
 use ratchet_stages::notify::{DeliveryLimits, Notifier};
 use ratchet_stages::record::count::TokenCounting;
 use ratchet_stages::schedule::Scheduler;
+use ratchet_stages::score::evaluators::EvaluationWorker;
 use ratchet_stages::user_files;
 use ratchet_store::catalog::{ApiKey, Catalog, KeyPair, NewKey, Permission, Permissions, Role};
 use ratchet_store::project::ProjectId;
@@ -116,6 +117,10 @@ impl Server {
             pace: Arc::new(SystemBackoffClock),
             limits: DeliveryLimits::default(),
         };
+        let evaluators = Arc::new(local_environment::evaluation_worker(&folder, config));
+        // Before the first trace is recorded, so that none is missed.
+        evaluators.prepare().await?;
+        app.run_evaluators(evaluators);
         let local_socket = LocalSocketServer::open(&config.data);
         Ok(Self {
             folder,
@@ -135,6 +140,11 @@ impl Server {
     /// Returns the open data folder.
     pub(crate) fn store(&self) -> Store {
         self.folder.clone()
+    }
+
+    /// Returns the worker that runs evaluators.
+    pub(crate) fn evaluators(&self) -> Option<Arc<EvaluationWorker>> {
+        self.app.evaluators().cloned()
     }
 
     /// Makes one more key for the project, for a client of our own.
@@ -207,9 +217,13 @@ impl Server {
         };
         let is_stopping = || stop.is_requested();
         let scheduling = self.scheduler.run(stop.requested(), || app.run_wanted(), &is_stopping);
-        let beside = async {
-            tokio::join!(scheduling, notifier.run(stopping.requested()), local_socket_task)
+        let evaluating = async {
+            if let Some(evaluators) = app.evaluators() {
+                evaluators.run(stopping.requested()).await;
+            }
         };
+        let notifying = notifier.run(stopping.requested());
+        let beside = async { tokio::join!(scheduling, notifying, evaluating, local_socket_task) };
         tokio::pin!(serving, beside);
         tokio::select! {
             served = &mut serving => {

@@ -10,10 +10,11 @@ pub const DEFAULT_ENVIRONMENT: &str = "default";
 const MAX_CHARS: usize = 40;
 /// Internal environments of evaluators (Ratchet's and Langfuse's); only these may have the reserved
 /// prefix.
-const INTERNAL: [&str; 3] =
-    ["langfuse-llm-as-a-judge", "langfuse-prompt-experiment", "langfuse-code-eval"];
-/// The environment that SDKs give to traces of experiments.
-const SDK_EXPERIMENT: &str = "sdk-experiment";
+const INTERNAL: [&str; 3] = [JUDGE_ENVIRONMENT, "langfuse-prompt-experiment", "langfuse-code-eval"];
+/// The environment of the calls of judges.
+const JUDGE_ENVIRONMENT: &str = "langfuse-llm-as-a-judge";
+/// The environment of experiments that an SDK runs.
+const EXPERIMENT_ENVIRONMENT: &str = "sdk-experiment";
 
 impl Environment {
     /// Normalises a client's value: lowercased, without the reserved prefix, cut to 40 characters,
@@ -33,9 +34,21 @@ impl Environment {
         if is_valid { Self(name.into()) } else { Self::default() }
     }
 
-    /// Returns the environments of evaluators and experiments: no users are in them.
+    /// Returns the environments of judges and experiments, which evaluators, samples and metrics
+    /// leave out.
     pub const fn internal() -> [&'static str; 4] {
-        [INTERNAL[0], INTERNAL[1], INTERNAL[2], SDK_EXPERIMENT]
+        [INTERNAL[0], INTERNAL[1], INTERNAL[2], EXPERIMENT_ENVIRONMENT]
+    }
+
+    /// Returns the environment of the calls of judges.
+    pub fn of_judges() -> Self {
+        Self(JUDGE_ENVIRONMENT.into())
+    }
+
+    /// Returns whether its traces are production traffic: neither calls of judges nor experiments,
+    /// which evaluators, samples and metrics leave out.
+    pub fn is_production_traffic(&self) -> bool {
+        !Self::internal().contains(&self.as_str())
     }
 
     /// Returns the name.
@@ -81,6 +94,15 @@ mod tests {
     #[test]
     fn internal_environments_keep_their_prefix() {
         check("langfuse-llm-as-a-judge", "langfuse-llm-as-a-judge");
+    }
+
+    #[test]
+    fn calls_of_judges_and_experiments_are_no_production_traffic() {
+        assert!(!Environment::of_judges().is_production_traffic());
+        assert!(!Environment::normalise("sdk-experiment").is_production_traffic());
+        assert!(!Environment::normalise("langfuse-prompt-experiment").is_production_traffic());
+        assert!(Environment::default().is_production_traffic());
+        assert!(Environment::normalise("beta").is_production_traffic());
     }
 
     #[test]

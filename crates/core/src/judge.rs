@@ -14,5 +14,7 @@ pub mod session_timeline;
 pub mod judge_prompt;
 /// Verdicts: parsing and validation of a judge's answer, and aggregation over chunks.
 pub mod verdict;
+/// Online evaluators: their prompts, answers and offline verdicts.
+pub mod evaluator;
 /// The offline judge: rule-based detectors, no model.
 pub mod offline;

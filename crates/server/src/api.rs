@@ -1,5 +1,5 @@
 //! Ratchet's own API, `/api/v1/…`, one file per resource. Every route but those of media, reports,
-//! suggestions, review metrics, chats and notifications needs an owner's key with the permission for it.
+//! suggestions, agents, review metrics, chats and notifications needs an owner's key with the permission for it.
 //!
 //! An administrator's key has access to the whole server, not only to its project: it may create
 //! keys for every project anyway.
@@ -29,6 +29,10 @@ pub mod schedules;
 pub mod review_metrics;
 /// Jobs of the queue, and dead letters.
 pub mod jobs;
+/// Agents of a project.
+pub mod agents;
+/// Online evaluators: state, tests and backfills.
+pub mod evaluators;
 /// Reclaims disk space.
 pub mod compact;
 /// Chats with agents that the server runs.
@@ -73,9 +77,16 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(schedules::save, schedules::remove))
         .routes(routes!(schedules::switch))
         .routes(routes!(schedules::runs, schedules::run))
+        .routes(routes!(evaluators::list))
+        .routes(routes!(evaluators::show))
+        .routes(routes!(evaluators::switch))
+        .routes(routes!(evaluators::test))
+        .routes(routes!(evaluators::backfill))
         .routes(routes!(jobs::list))
         .routes(routes!(jobs::discard))
         .routes(routes!(jobs::retry))
+        .routes(routes!(agents::list))
+        .routes(routes!(agents::show, agents::save, agents::delete))
         .routes(routes!(compact::run))
         .merge(chats::routes())
         .merge(notifications::routes())

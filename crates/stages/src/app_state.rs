@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 
 use crate::chat::Chats;
 use crate::clock::Clock;
+use crate::score::evaluators::EvaluationWorker;
 use crate::score::judge_factory::own_signals;
 use crate::score::rubrics::{ReadableRubrics, Rubrics};
 use crate::score::success;
@@ -42,6 +43,7 @@ pub struct StateParts {
     sweep: Notify,
     runs: Notify,
     chats: OnceLock<Arc<Chats>>,
+    evaluators: OnceLock<Arc<EvaluationWorker>>,
 }
 
 impl AppState {
@@ -58,6 +60,7 @@ impl AppState {
             sweep: Notify::new(),
             runs: Notify::new(),
             chats: OnceLock::new(),
+            evaluators: OnceLock::new(),
         }))
     }
 
@@ -116,9 +119,9 @@ impl AppState {
 
     /// Waits for the start of shutdown.
     pub async fn closing(&self) {
-        let told = self.closing.notified();
+        let closed = self.closing.notified();
         if !self.is_closing() {
-            told.await;
+            closed.await;
         }
     }
 
@@ -131,6 +134,16 @@ impl AppState {
     pub fn run_agents(&self, chats: Chats) {
         // A second call would be a bug, and the first one wins.
         drop(self.chats.set(Arc::new(chats)));
+    }
+
+    /// Enables online evaluators. Takes effect once.
+    pub fn run_evaluators(&self, worker: Arc<EvaluationWorker>) {
+        drop(self.evaluators.set(worker));
+    }
+
+    /// The worker that runs evaluators, if enabled.
+    pub fn evaluators(&self) -> Option<&Arc<EvaluationWorker>> {
+        self.evaluators.get()
     }
 
     /// The chats that the server runs, if enabled.

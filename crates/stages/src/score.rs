@@ -32,6 +32,8 @@ mod batch;
 mod estimate;
 /// Verdicts of external judges.
 pub mod external_verdicts;
+/// Online evaluators: traces are judged as they arrive.
+pub mod evaluators;
 
 use std::time::Duration;
 

@@ -295,7 +295,7 @@ impl Source {
 }
 
 /// All observations of a trace with content, newest first.
-async fn observations_of(
+pub(crate) async fn observations_of(
     telemetry: &Telemetry,
     project: &ProjectId,
     trace: &TraceId,

@@ -33,12 +33,16 @@ mod product_feedback;
 mod recording_settings;
 /// Media metadata: owners, uses and uploads.
 mod media;
+/// Agents and their aliases.
+pub(crate) mod agent;
 /// Annotation queues.
 mod queue;
 /// Draws of weekly reviews.
 mod review_draw;
 /// The durable job queue.
 mod job;
+/// Jobs and activity of evaluators.
+mod evaluation;
 mod comment;
 mod dataset;
 mod dataset_item;
@@ -74,6 +78,7 @@ use ratchet_core::record::price::PriceTable;
 use ratchet_core::record::redact::KnownSecrets;
 use tokio::sync::Notify;
 
+use crate::agent_aliases::AgentAliases;
 use crate::embedded;
 use crate::prices::ProjectPrices;
 use crate::{StoreError, StoreResult};
@@ -83,6 +88,7 @@ use recording_settings::RecordingSettingsCache;
 pub(crate) use sql::Tx;
 
 pub use administration::{Membership, ProjectChange, ProjectNote};
+pub use agent::Agent;
 pub use audit::{Actor, AuditAction, AuditEntry, AuditObject, AuditQuery};
 pub use chat::{Chat, ChatOrigin, ChatProcess, ChatStatus};
 pub use clock_mark::ClockMark;
@@ -91,6 +97,10 @@ pub use dataset::{Change, Dataset, NewDataset, Schemas};
 pub use dataset_history::DatasetMoment;
 pub use dataset_item::{Collected, DatasetItem, DatasetItemQuery, ItemVersion, NewDatasetItem};
 pub use document::{Document, DocumentKind, Documents};
+pub use evaluation::{
+    EnqueuedEvaluation, EvaluationEnd, EvaluatorActivity, EvaluatorCall, FinishedEvaluation,
+    WaitingEvaluations,
+};
 pub use identity::{Admission, Identity};
 pub use job::{JobFailure, JobKey, JobLease, JobQuery, JobRecord, JobRequest, LeaseStatus, NewJob};
 pub use key::{ApiKey, KeyPair, NewKey, Role};
@@ -106,7 +116,10 @@ pub use permission::{Permission, Permissions};
 pub use product_feedback::ProductFeedback;
 pub use project::{NewProject, Project};
 pub use prompt::{NewPrompt, Prompt, PromptQuery, PromptReferences, PromptSummary};
-pub use queue::{NewQueue, NewQueueItem, Queue, QueueId, QueueItem, QueueProgress};
+pub use queue::{
+    NewQueue, NewQueueItem, NewReview, Queue, QueueId, QueueItem, QueueProgress, Review,
+    ReviewEffect, ReviewLease,
+};
 pub use recording_settings::RecordingSettings;
 pub use redaction::StoredRule;
 pub use report::{NewReport, ReportEffect, SavedReport, StoredReport};
@@ -129,6 +142,7 @@ pub struct Catalog {
     engine: CatalogEngine,
     keys: KeyCache,
     recording_settings: RecordingSettingsCache,
+    agent_aliases: AgentAliases,
     prices: ProjectPrices,
     passwords: Passwords,
     /// Values that must be redacted in every project.
@@ -149,6 +163,7 @@ impl Catalog {
     pub(crate) fn embedded(
         db: embedded::CatalogDb,
         prices: ProjectPrices,
+        agent_aliases: AgentAliases,
         known_secrets: KnownSecrets,
     ) -> Self {
         Self {
@@ -156,6 +171,7 @@ impl Catalog {
             engine: CatalogEngine::Embedded(db),
             keys: KeyCache::default(),
             recording_settings: RecordingSettingsCache::default(),
+            agent_aliases,
             prices,
             passwords: Passwords::default(),
             bell: Arc::default(),
@@ -171,7 +187,7 @@ impl Catalog {
     pub fn apart(file: &Path) -> StoreResult<Self> {
         let db = embedded::CatalogDb::open_shared(file.to_owned())?;
         let prices = ProjectPrices::new(Arc::new(PriceTable::default()));
-        Ok(Self::embedded(db, prices, KnownSecrets::default()))
+        Ok(Self::embedded(db, prices, AgentAliases::default(), KnownSecrets::default()))
     }
 
     /// Runs work in one transaction on a blocking thread: it is committed if the work succeeds and

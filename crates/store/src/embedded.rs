@@ -15,9 +15,11 @@ mod connection;
 mod content;
 mod cursor;
 mod entry;
+mod evaluation_outbox;
 mod checksum_check;
 mod integrity_check;
 mod experiment_row;
+mod facets;
 mod facts;
 mod filter;
 mod function;
@@ -66,6 +68,7 @@ pub use compact::CompactReport;
 pub use integrity_check::{Finding, Health, check_integrity};
 pub use prepare::{Prepared, WritableBatch};
 
+use crate::agent_aliases::AgentAliases;
 use crate::aggregate::{Aggregate, AggregateQuery};
 use crate::blocking::run_blocking;
 use crate::catalog;
@@ -87,6 +90,7 @@ use crate::store::{StoreOptions, StoreStats};
 use crate::telemetry::Batch;
 use crate::{StoreError, StoreResult};
 use connection::Purpose;
+use evaluation_outbox::EvaluatedProjects;
 use lock::Lock;
 use migrations::{CATALOG_MIGRATIONS, TELEMETRY_MIGRATIONS};
 use pool::Pool;
@@ -112,6 +116,7 @@ impl EmbeddedEngine {
         path: &Path,
         options: &StoreOptions,
         prices: &ProjectPrices,
+        aliases: &AgentAliases,
     ) -> StoreResult<Self> {
         private_files::create_dir_all(path).map_err(|source| match source.kind() {
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
@@ -132,6 +137,9 @@ impl EmbeddedEngine {
         let telemetry = TelemetryDb::open(path, sizes, prices.clone(), lock, &deleted)?;
         for (project, models) in catalog.transact_here(catalog::model::of_all_projects)? {
             prices.set(&project, models);
+        }
+        for (project, names) in catalog.transact_here(catalog::agent::of_all_projects)? {
+            aliases.set(&project, names);
         }
         let media = MediaFiles::new(path.join(MEDIA_FOLDER), options.reserve);
         media.tidy();
@@ -193,6 +201,7 @@ struct Shared {
     writer: WriterHandle,
     readers: Arc<Pool>,
     trace_page_cache: Arc<TracePageCache>,
+    evaluated: EvaluatedProjects,
     _lock: Arc<Lock>,
 }
 
@@ -211,10 +220,16 @@ impl TelemetryDb {
             project_tombstone::rename(&db, project).map_err(|error| sqlite_error(&file, error))?;
         }
         let base = prices.base().clone();
-        let writer = WriterHandle::start(db, file.clone(), base, (sizes.queue_len, sizes.room))?;
+        let evaluated = EvaluatedProjects::default();
+        let writer = WriterHandle::start(
+            (db, file.clone()),
+            (base, evaluated.clone()),
+            (sizes.queue_len, sizes.room),
+        )?;
         let readers = Arc::new(Pool::new(file.clone(), sizes.readers));
         let trace_page_cache = Arc::default();
-        let shared = Shared { file, prices, writer, readers, trace_page_cache, _lock: lock };
+        let shared =
+            Shared { file, prices, writer, readers, trace_page_cache, evaluated, _lock: lock };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -265,6 +280,16 @@ impl TelemetryDb {
         id: ObservationId,
     ) -> StoreResult<Option<Observation>> {
         let query = move |db: &_| read::observations::one(db, &project, &id);
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
+    }
+
+    pub(crate) async fn observations_of_trace(
+        &self,
+        project: ProjectId,
+        trace: TraceId,
+        ids: Vec<ObservationId>,
+    ) -> StoreResult<Vec<Observation>> {
+        let query = move |db: &_| read::observations::of_trace(db, &project, (&trace, &ids));
         self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }
 

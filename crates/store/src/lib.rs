@@ -15,6 +15,7 @@ pub mod live_tail;
 pub mod deadline_query;
 /// Observations and scores that belong to traces.
 pub mod attached;
+pub mod facets;
 /// Streaming of one trace, slice by slice.
 pub mod trace_stream;
 /// Latency histograms with subtraction.
@@ -34,6 +35,8 @@ pub mod review_signals;
 pub mod telemetry;
 /// Token counts of model calls without usage.
 pub mod token_count;
+/// Traces that evaluators are yet to see.
+pub mod evaluation;
 /// Events of chats.
 pub mod chat;
 /// Projects, API keys, users, prompts, datasets and other small relational data.
@@ -56,6 +59,7 @@ mod embedded;
 /// Blocking work off the async runtime.
 pub mod blocking;
 mod prices;
+mod agent_aliases;
 mod varint;
 
 pub use error::{StoreError, StoreResult};

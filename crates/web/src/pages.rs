@@ -6,6 +6,7 @@ mod queues;
 /// Datasets.
 mod datasets;
 mod prompts;
+mod agents;
 mod playground;
 /// Chats with agents that the server runs.
 mod chats;
@@ -16,6 +17,7 @@ mod lists;
 mod lookup;
 mod comments;
 mod queue_menu;
+mod dataset_target;
 mod sessions;
 /// One session.
 mod session;
@@ -32,6 +34,8 @@ mod calibration;
 mod labels;
 mod matrix;
 mod metrics;
+/// Online evaluators.
+mod evaluators;
 /// Weekly quality reports.
 mod reports;
 mod gallery;
@@ -54,7 +58,7 @@ use crate::{assets, csrf, docs, page_error, policy, sign_in};
 pub use reports::report_document;
 
 /// Paths without a project, which redirect to the viewer's first project.
-const SHORT: [&str; 17] = [
+const SHORT: [&str; 18] = [
     "traces",
     "observations",
     "sessions",
@@ -66,8 +70,10 @@ const SHORT: [&str; 17] = [
     "labels",
     "matrix",
     "metrics",
+    "evaluators",
     "datasets",
     "prompts",
+    "agents",
     "playground",
     "chats",
     "dashboards",
@@ -86,6 +92,7 @@ pub fn pages(web: Web) -> Router {
         .merge(queues::routes())
         .merge(datasets::routes())
         .merge(prompts::routes())
+        .merge(agents::routes())
         .merge(playground::routes())
         .merge(chats::routes())
         .merge(dashboards::routes())
@@ -94,7 +101,6 @@ pub fn pages(web: Web) -> Router {
         .merge(lists::routes())
         .merge(lookup::routes())
         .merge(sign_in::routes())
-        .merge(sessions::routes())
         .merge(session::routes())
         .merge(users::routes())
         .merge(user::routes())
@@ -105,6 +111,7 @@ pub fn pages(web: Web) -> Router {
         .merge(labels::routes())
         .merge(matrix::routes())
         .merge(metrics::routes())
+        .merge(evaluators::routes())
         .merge(reports::routes())
         .fallback(not_found)
         .with_state(web.clone())

@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Args;
@@ -10,6 +10,7 @@ use ratchet_server::clock::Clock;
 use ratchet_server::rate_limit::Rate;
 use ratchet_server::shutdown;
 use ratchet_server::shutdown::{Stop, StopSender};
+use ratchet_stages::score::evaluators::{EvaluationWorker, shipped};
 use ratchet_store::Store;
 use ratchet_store::blocking::run_blocking;
 use ratchet_store::catalog::KeyPair;
@@ -28,6 +29,12 @@ use crate::print::print;
 use crate::server::Server;
 use crate::signals::Signals;
 use crate::{log, runtime, startup_message};
+
+/// How long a trace must be still before it is judged: demo traces are recorded whole.
+const DELAY_SECONDS: u64 = 1;
+/// How long to wait for the verdicts on what was recorded.
+const EVALUATION_WAIT: Duration = Duration::from_secs(120);
+const EVALUATION_POLL: Duration = Duration::from_millis(200);
 
 /// `ratchet demo`
 #[derive(Args, Debug)]
@@ -113,6 +120,7 @@ async fn demo(config: &Config, args: &DemoArgs, end: Timestamp) -> anyhow::Resul
         store: server.store(),
         data: config.data.clone(),
         project: server.start_outcome.project.id.clone(),
+        evaluators: server.evaluators(),
     };
     let work = async {
         let loading = load.run(&stopper, &stop);
@@ -142,6 +150,7 @@ struct Load<'a> {
     store: Store,
     data: PathBuf,
     project: ProjectId,
+    evaluators: Option<Arc<EvaluationWorker>>,
 }
 
 impl Load<'_> {
@@ -169,6 +178,14 @@ impl Load<'_> {
             std::fs::write(file, serde_json::to_vec_pretty(&ledger)?)
                 .with_context(|| format!("cannot write {}", file.display()))?;
         }
+        if !self.args.unscored {
+            let judge = ("offline", Some(DELAY_SECONDS));
+            shipped::add(&self.store.catalog, self.project.clone(), judge, Clock::System.now())
+                .await?;
+            if let Some(evaluators) = &self.evaluators {
+                evaluators.prepare().await?;
+            }
+        }
         let spans = exports.iter().map(|export| export.spans).sum::<usize>().max(1);
         eprintln!("recording {} traces of two weeks over OTLP/HTTP …", ledger.traces);
         let mut reported = 0;
@@ -183,7 +200,25 @@ impl Load<'_> {
         self.client.score(thumbs).await?;
         self.client.create_catalog(&catalog).await?;
         let reports = if self.args.unscored { None } else { Some(self.score(&ledger).await?) };
+        if !self.args.unscored {
+            self.evaluated().await?;
+        }
         Ok(Recorded { ledger, reports, took: started.elapsed() })
+    }
+
+    /// Waits until every trace is evaluated, so that the first look shows all verdicts.
+    async fn evaluated(&self) -> anyhow::Result<()> {
+        let deadline = Instant::now() + EVALUATION_WAIT;
+        loop {
+            let project = self.project.clone();
+            let queue =
+                self.store.catalog.waiting_evaluations(project, shipped::NAME.to_owned()).await?;
+            let outbox = self.store.telemetry.changed_traces(Clock::System.now(), 1).await?;
+            if (outbox.is_empty() && queue.waiting == 0) || Instant::now() > deadline {
+                return Ok(());
+            }
+            tokio::time::sleep(EVALUATION_POLL).await;
+        }
     }
 
     async fn score(&self, ledger: &Ledger) -> anyhow::Result<Reports> {

@@ -1,3 +1,10 @@
+/// Stored evaluators and rules.
+pub mod document;
+/// Which share of all records a rule evaluates.
+pub mod sampling;
+/// Paths into JSON values.
+pub mod json_path;
+
 /// The maximum length of a variable name.
 const MAX_VARIABLE_CHARS: usize = 100;
 
@@ -20,7 +27,7 @@ pub fn variables<'a>(prompts: impl IntoIterator<Item = &'a str>) -> Vec<String> 
     found
 }
 
-fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     let starts_well = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
     let is_plain = name.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
     starts_well && is_plain && name.chars().count() <= MAX_VARIABLE_CHARS

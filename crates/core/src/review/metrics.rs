@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::estimate::{self, CategoryFigures, Figure, JudgeFigures, NotEstimable, ReviewedStratum};
 use super::phase_rules::{self, RuleState};
+use crate::catalog::agent::AgentTargets;
 use crate::review::category::Category;
 use crate::stats::interval::{Estimate, Interval, float, share};
 
@@ -48,12 +49,12 @@ impl MetricName {
     }
 
     /// Returns the target: a share or a count per week. A dataset grows if it gets an item.
-    pub const fn target(self) -> f64 {
+    pub fn target(self, targets: &AgentTargets) -> f64 {
         match self {
-            Self::AgentAccuracy => 0.9,
-            Self::JudgeAccuracy => 0.85,
-            Self::UserSatisfaction => 0.8,
-            Self::TracesReviewed => 30.0,
+            Self::AgentAccuracy => targets.agent_accuracy,
+            Self::JudgeAccuracy => targets.judge_accuracy,
+            Self::UserSatisfaction => targets.user_satisfaction,
+            Self::TracesReviewed => f64::from(targets.traces_reviewed),
             Self::DatasetGrowth => 1.0,
         }
     }
@@ -114,6 +115,7 @@ pub struct WeekFacts {
     pub thumbs_down: u64,
     /// Items added to global datasets.
     pub items_added: u64,
+    pub targets: AgentTargets,
 }
 
 /// How the reviewed traces of an estimate were selected.
@@ -244,7 +246,8 @@ impl WeekFacts {
         let previous = before.map(|before| before.weighted(name));
         let predicted = (name == MetricName::AgentAccuracy)
             .then(|| WeightedValue::of(estimate::predicted_accuracy(&self.strata)));
-        let standing = Standing::of(weighted.bounds(), name.target());
+        let target = name.target(&self.targets);
+        let standing = Standing::of(weighted.bounds(), target);
         let change = previous.as_ref().and_then(|previous| change(previous, &weighted));
         Metric {
             name,
@@ -253,7 +256,7 @@ impl WeekFacts {
             prediction_powered: predicted,
             previous,
             change,
-            target: name.target(),
+            target,
             standing,
         }
     }

@@ -4,6 +4,7 @@ use super::category::Category;
 use super::draw::{DrawCell, DrawnTrace, Selection};
 use super::estimate::{Review, ReviewedStratum};
 use super::metrics::{Basis, ReviewedTrace, WeekFacts};
+use crate::catalog::agent::AgentTargets;
 use crate::stats::prediction_powered::Moments;
 
 /// A person's answer about a trace, with the trace's current signals.
@@ -51,6 +52,7 @@ pub struct WeekInput {
     /// Items added to global datasets.
     pub items_added: u64,
     pub cut: Cut,
+    pub targets: AgentTargets,
 }
 
 impl WeekInput {
@@ -63,6 +65,7 @@ impl WeekInput {
             thumbs_up: self.thumbs_up,
             thumbs_down: self.thumbs_down,
             items_added: self.items_added,
+            targets: self.targets,
             reviewed: self.answers.values().map(reviewed).collect(),
             ..WeekFacts::default()
         };

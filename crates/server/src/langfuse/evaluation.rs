@@ -1,5 +1,6 @@
 //! What both versions of the routes for evaluators and rules share: validation and storage.
 
+use ratchet_core::catalog::evaluator::document::{EvaluationRule, EvaluatorState};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::evaluation_rule::{
     EvaluationRuleView, EvaluatorAssignment, RuleTarget,
@@ -11,20 +12,18 @@ use ratchet_remote::langfuse::wire::evaluator::{
 };
 use ratchet_remote::langfuse::wire::evaluator_request::EvaluatorRequest;
 use ratchet_stages::dashboards::widget_filters::check_filters;
+use ratchet_stages::schedule::{self, NOBODY};
+use ratchet_stages::score::evaluators::manage;
 use ratchet_stages::validation::{Checks, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{DocumentKind, Documents};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use super::documents::{self, Stamp, StoredDocument};
 use super::filter::conditions;
 use crate::error::{ApiError, ApiResult};
-
-/// Machine-readable reason why evaluators do not run.
-pub(super) const PAUSED_REASON: &str = "evaluation_not_available";
-/// Reason why evaluators do not run.
-pub(super) const PAUSED_MESSAGE: &str =
-    "this server keeps evaluators and rules, but does not run them yet";
 
 const MAX_PROMPT_CHARS: usize = 200_000;
 const MAX_MESSAGES: usize = 100;
@@ -42,6 +41,7 @@ pub(super) fn version(
 ) -> ApiResult<EvaluatorVersionView> {
     let mut checks = Checks::default();
     check_names(&mut checks, &request.name, request.description.as_deref());
+    check_own(&mut checks, &request);
     let prompt = request.prompt.map(messages);
     match request.kind {
         EvaluatorKind::LlmAsJudge => {
@@ -74,6 +74,8 @@ pub(super) fn version(
         output_definition: request.output_definition,
         source_code: request.source_code,
         source_code_language: request.source_code_language,
+        judge: request.judge,
+        score_name: request.score_name,
     };
     let variables = definition.variables();
     if let Some(mapping) = &definition.variable_mapping
@@ -85,6 +87,17 @@ pub(super) fn version(
     checks.finish()?;
     let id = Uuid::new_v4().to_string();
     Ok(EvaluatorVersionView { id, version: number, created_at: now.into(), definition })
+}
+
+/// Fields that Langfuse does not have.
+fn check_own(checks: &mut Checks, request: &EvaluatorRequest) {
+    if let Some(Err(why)) = request.judge.as_deref().map(schedule::judge) {
+        checks.must(false, "judge", &why.to_string());
+    }
+    checks.must(request.judge.as_deref() != Some(NOBODY), "judge", "must name a judge");
+    checks.text("scoreName", request.score_name.as_deref().unwrap_or("x"), 1..=MAX_NAME_CHARS);
+    let is_amount = request.daily_cost_cap.is_none_or(|cap| cap >= 0.0 && cap.is_finite());
+    checks.must(is_amount, "dailyCostCap", "must be an amount of US dollars");
 }
 
 fn messages(prompt: JudgePrompt) -> Vec<JudgeMessage> {
@@ -250,6 +263,31 @@ fn check_assignment(
 pub(super) fn latest(evaluator: &StoredEvaluator) -> ApiResult<&EvaluatorVersionView> {
     let missing = || StoreError::NotFound(format!("a version of evaluator {}", evaluator.id));
     Ok(evaluator.versions.last().ok_or_else(missing)?)
+}
+
+/// Whether an evaluator runs, and if not, why.
+///
+/// # Errors
+/// Fails if a stored document cannot be read.
+pub(super) fn state(
+    evaluator: &StoredEvaluator,
+    rules: &[EvaluationRuleView],
+) -> ApiResult<EvaluatorState> {
+    let rules: Vec<EvaluationRule> = rules.iter().map(read_again).collect::<ApiResult<_>>()?;
+    Ok(manage::state(&read_again(evaluator)?, &rules))
+}
+
+/// The stored form of a document as the type that runs it.
+fn read_again<T: DeserializeOwned>(document: &impl Serialize) -> ApiResult<T> {
+    let value = serde_json::to_value(document).and_then(serde_json::from_value);
+    value.map_err(|why| ApiError::internal(format!("a document cannot be read: {why}")))
+}
+
+/// Starts a rule that a person switches on.
+pub(super) fn start(rule: &mut EvaluationRuleView, enabled: Option<bool>, now: Timestamp) {
+    if enabled == Some(true) {
+        rule.started_at = rule.started_at.or(Some(now.into()));
+    }
 }
 
 /// The rules that use an evaluator.

@@ -13,6 +13,7 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::documents::{self, set, with_code};
+use super::evaluation::start;
 use super::json_fields::JsonFields;
 use super::params::{CursorParams, Params};
 use super::path::PathOf;
@@ -68,9 +69,11 @@ pub(super) async fn create(
             sampling: request.sampling.unwrap_or(1.0),
             filter: request.filter.unwrap_or_default(),
             evaluator_assignments: request.evaluator_assignments,
-            target: RuleTarget::Observation,
+            target: request.target.unwrap_or(RuleTarget::Observation),
             created_at: now.into(),
             updated_at: now.into(),
+            started_at: request.enabled.then_some(now.into()),
+            delay_seconds: request.delay_seconds,
         })
     };
     documents::create(&app, caller, make).await
@@ -110,13 +113,17 @@ pub(super) async fn change(
     PathOf(id): PathOf<String>,
     JsonFields(change): JsonFields<EvaluationRuleChange>,
 ) -> ApiResult<Json<EvaluationRuleView>> {
+    let now = app.clock.now();
     let alter = move |_: &Documents<'_>, kept: &mut EvaluationRuleView| {
+        start(kept, change.enabled, now);
         let loses_all = change.evaluator_assignments.as_ref().is_some_and(Vec::is_empty);
         kept.enabled = change.enabled.unwrap_or(kept.enabled && !loses_all);
         set(&mut kept.name, change.name);
         set(&mut kept.sampling, change.sampling);
         set(&mut kept.filter, change.filter);
         set(&mut kept.evaluator_assignments, change.evaluator_assignments);
+        set(&mut kept.target, change.target);
+        kept.delay_seconds = change.delay_seconds.or(kept.delay_seconds);
         Ok(())
     };
     documents::change(&app, caller, id, alter).await

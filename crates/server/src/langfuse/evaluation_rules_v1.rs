@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::middleware::from_fn;
+use ratchet_core::catalog::evaluator::document::EvaluatorState;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dataset::Deleted;
 use ratchet_remote::langfuse::wire::error::ErrorBody;
@@ -21,7 +22,7 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::documents::{self, View, set, with_code};
-use super::evaluation::{PAUSED_MESSAGE, PAUSED_REASON, latest};
+use super::evaluation::{latest, start, state};
 use super::json_fields::JsonFields;
 use super::params::{PageParams, Params};
 use super::path::PathOf;
@@ -83,6 +84,8 @@ pub(super) async fn create(
             target: request.target,
             created_at: now.into(),
             updated_at: now.into(),
+            started_at: request.enabled.then_some(now.into()),
+            delay_seconds: request.delay_seconds,
         })
     };
     documents::create(&app, caller, make).await
@@ -124,6 +127,7 @@ pub(super) async fn change(
 ) -> ApiResult<Json<FlatRuleView>> {
     let mapping = change.mapping.clone();
     let named = references(change.evaluators, change.evaluator, change.mapping)?;
+    let now = app.clock.now();
     let alter = move |documents: &Documents<'_>, kept: &mut EvaluationRuleView| {
         match (named, mapping) {
             (Some(named), _) => kept.evaluator_assignments = resolve(documents, named)?,
@@ -138,6 +142,8 @@ pub(super) async fn change(
             check_name(documents, &name)?;
             kept.name = name;
         }
+        start(kept, change.enabled, now);
+        kept.delay_seconds = change.delay_seconds.or(kept.delay_seconds);
         set(&mut kept.enabled, change.enabled);
         set(&mut kept.sampling, change.sampling);
         set(&mut kept.filter, change.filter);
@@ -220,20 +226,43 @@ impl View for FlatRuleView {
     }
 }
 
+/// Why a rule does not run: none of its evaluators does.
+fn obstacle(
+    evaluators: &[StoredEvaluator],
+    rule: &EvaluationRuleView,
+) -> ApiResult<Option<(String, String)>> {
+    let mut why = None;
+    for evaluator in evaluators {
+        match state(evaluator, std::slice::from_ref(rule))? {
+            EvaluatorState::Paused(reason, message) => why = Some((reason.to_owned(), message)),
+            EvaluatorState::Active | EvaluatorState::Inactive => return Ok(None),
+        }
+    }
+    Ok(why)
+}
+
 fn view(documents: &Documents<'_>, rule: EvaluationRuleView) -> ApiResult<FlatRuleView> {
     let mut named = Vec::new();
     let mut first_mapping = None;
-    for assignment in rule.evaluator_assignments {
+    let mut kept_evaluators = Vec::new();
+    for assignment in rule.evaluator_assignments.clone() {
         let kept: StoredEvaluator = documents::find(documents, &assignment.evaluator_id)?;
         let definition = &latest(&kept)?.definition;
         let usual = definition.variable_mapping.clone();
         let effective = assignment.variable_mapping.clone().or(usual).unwrap_or_default();
         first_mapping.get_or_insert(effective);
-        let evaluator = NamedEvaluator { kind: definition.kind, id: kept.id, name: kept.name };
+        let (id, name) = (kept.id.clone(), kept.name.clone());
+        let evaluator = NamedEvaluator { kind: definition.kind, id, name };
         named.push(NamedAssignment { evaluator, mapping: assignment.variable_mapping });
+        kept_evaluators.push(kept);
     }
-    let is_paused = rule.enabled;
-    let when_paused = |text: &str| is_paused.then(|| text.to_owned());
+    let paused = if rule.enabled { obstacle(&kept_evaluators, &rule)? } else { None };
+    let (paused_reason, paused_message) = paused.unzip();
+    let status = match (rule.enabled, &paused_reason) {
+        (false, _) => EvaluationStatus::Inactive,
+        (true, Some(_)) => EvaluationStatus::Paused,
+        (true, None) => EvaluationStatus::Active,
+    };
     Ok(FlatRuleView {
         id: rule.id,
         name: rule.name,
@@ -241,9 +270,9 @@ fn view(documents: &Documents<'_>, rule: EvaluationRuleView) -> ApiResult<FlatRu
         evaluators: named,
         target: rule.target,
         enabled: rule.enabled,
-        status: if is_paused { EvaluationStatus::Paused } else { EvaluationStatus::Inactive },
-        paused_reason: when_paused(PAUSED_REASON),
-        paused_message: when_paused(PAUSED_MESSAGE),
+        status,
+        paused_reason,
+        paused_message,
         sampling: rule.sampling,
         filter: rule.filter,
         mapping: first_mapping.unwrap_or_default(),

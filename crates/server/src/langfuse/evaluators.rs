@@ -1,6 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::middleware::from_fn;
+use ratchet_core::catalog::evaluator::document::EvaluatorState;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::error::ErrorBody;
 use ratchet_remote::langfuse::wire::evaluation_rule::EvaluationRuleView;
@@ -17,7 +18,7 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::documents::{self, View, set, with_code};
-use super::evaluation::{PAUSED_MESSAGE, PAUSED_REASON, latest, rules_of, version};
+use super::evaluation::{latest, rules_of, state, version};
 use super::json_fields::JsonFields;
 use super::params::{CursorParams, Params};
 use super::path::PathOf;
@@ -73,6 +74,8 @@ pub(super) async fn create(
             description: request.description.clone(),
             created_at: now.into(),
             updated_at: now.into(),
+            paused: None,
+            daily_cost_cap: request.daily_cost_cap,
             versions: vec![version(request, 1, now)?],
         })
     };
@@ -174,6 +177,7 @@ fn alter(kept: &mut StoredEvaluator, change: EvaluatorChange, now: Timestamp) ->
         Maybe::Null => kept.description = None,
         Maybe::Value(text) => kept.description = Some(text),
     }
+    kept.daily_cost_cap = change.daily_cost_cap.or(kept.daily_cost_cap);
     let Some(kind) = change.kind else { return Ok(()) };
     let before = latest(kept)?;
     let mut checks = Checks::default();
@@ -190,6 +194,9 @@ fn alter(kept: &mut StoredEvaluator, change: EvaluatorChange, now: Timestamp) ->
         output_definition: change.output_definition,
         source_code: change.source_code,
         source_code_language: change.source_code_language,
+        judge: change.judge,
+        score_name: change.score_name,
+        daily_cost_cap: change.daily_cost_cap,
     };
     kept.versions.push(version(request, number, now)?);
     Ok(())
@@ -213,14 +220,25 @@ fn view(kept: &StoredEvaluator, rules: &[EvaluationRuleView]) -> ApiResult<Evalu
             variable_mapping_override: own.and_then(|one| one.variable_mapping.clone()),
         }
     };
+    let state = state(kept, rules)?;
+    let (status, paused) = match &state {
+        EvaluatorState::Active => (EvaluationStatus::Active, None),
+        EvaluatorState::Inactive => (EvaluationStatus::Inactive, None),
+        EvaluatorState::Paused(reason, message) => {
+            (EvaluationStatus::Paused, Some(((*reason).to_owned(), message.clone())))
+        }
+    };
+    let (paused_reason, paused_message) = paused.unzip();
+    let since = kept.paused.as_ref().map_or(kept.created_at, |pause| pause.since);
     Ok(EvaluatorView {
         id: kept.id.clone(),
         name: kept.name.clone(),
         description: kept.description.clone(),
-        status: EvaluationStatus::Paused,
-        paused_at: Some(kept.created_at),
-        paused_reason: Some(PAUSED_REASON.to_owned()),
-        paused_message: Some(PAUSED_MESSAGE.to_owned()),
+        status,
+        paused_at: paused_reason.is_some().then_some(since),
+        paused_reason,
+        paused_message,
+        daily_cost_cap: kept.daily_cost_cap,
         evaluation_rule_assignments: rules_of(rules, &kept.id).iter().map(assignment).collect(),
         created_at: kept.created_at,
         updated_at: kept.updated_at,

@@ -81,7 +81,10 @@ pub(super) async fn create(
             created_at: now.into(),
             updated_at: now.into(),
             versions: Vec::new(),
+            paused: None,
+            daily_cost_cap: None,
         });
+        evaluator.daily_cost_cap = request.daily_cost_cap.or(evaluator.daily_cost_cap);
         let before = evaluator.versions.last();
         if before.is_some_and(|before| before.definition.kind != request.kind) {
             let what = format!("an evaluator {} of another type", evaluator.name);

@@ -36,6 +36,19 @@ pub async fn write(
     drafts: Vec<ScoreDraft>,
     now: Timestamp,
 ) -> Result<(), ScoreWriteError> {
+    write_with((telemetry, catalog), Batch::new(project, now), drafts).await
+}
+
+/// Writes scores as [`write()`] does, in one commit with other records of their project.
+///
+/// # Errors
+/// On any error nothing was written.
+pub async fn write_with(
+    (telemetry, catalog): (&Telemetry, &Catalog),
+    batch: Batch,
+    drafts: Vec<ScoreDraft>,
+) -> Result<(), ScoreWriteError> {
+    let project = batch.project.clone();
     let settings = catalog.recording_settings(&project).await?;
     let validated = drafts.into_iter().map(|draft| {
         let score = draft.id.to_string();
@@ -43,7 +56,7 @@ pub async fn write(
         draft.validate(&settings.score_configs).map_err(refused)
     });
     let scores: Vec<ScorePatch> = validated.collect::<Result<_, _>>()?;
-    let batch = Batch { scores, ..Batch::new(project, now) };
+    let batch = Batch { scores, ..batch };
     let prepared = telemetry.prepare(redacted(batch, &settings, TEXT_BYTES)).in_order();
     Ok(commit(telemetry, catalog, prepared).await?)
 }

@@ -1,16 +1,16 @@
 use ratchet_core::calendar::Week;
+use ratchet_core::catalog::agent::AgentSettings;
 use ratchet_core::payload::Json;
 use ratchet_core::review::allocation::SamplePlan;
 use ratchet_core::time::Timestamp;
-use ratchet_store::Store;
-use ratchet_store::StoreResult;
-use ratchet_store::catalog::{DrawEffect, NewDraw, NewQueue, QueueId};
+use ratchet_store::catalog::{Agent, DrawEffect, NewDraw, NewQueue, QueueId};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::TimeRange;
 use ratchet_store::review_signals::{AgentScope, DrawQuery, SignalQuery};
+use ratchet_store::{Store, StoreResult};
 use serde_json::json;
 
-/// The queue of a project with one agent; with several, each has its own, `<agent>-weekly-review`.
+/// The queue of traces without an agent.
 const QUEUE: &str = "weekly-review";
 /// Agents that get a sample of their own: those with the most traces.
 const MAX_AGENTS: usize = 50;
@@ -59,7 +59,7 @@ pub fn traces_of(project: &ProjectId, week: &Week, agent: AgentScope) -> SignalQ
     }
 }
 
-/// Returns the targets of a week: one for each agent that has traces.
+/// Returns the targets of a week: one for each agent that has traces, with its settings.
 ///
 /// # Errors
 /// Fails only when the database does.
@@ -69,21 +69,65 @@ pub async fn targets(
     week: &Week,
 ) -> StoreResult<Vec<ReviewTarget>> {
     let seen = store.telemetry.traced_agents(traces_of(project, week, AgentScope::All)).await?;
-    let is_alone = seen.len() <= 1;
-    let target = |(agent, _): (Option<String>, u64)| ReviewTarget {
-        queue: match &agent {
-            Some(agent) if !is_alone => format!("{agent}-{QUEUE}"),
-            _ => QUEUE.to_owned(),
-        },
-        scope: match &agent {
-            Some(agent) => AgentScope::Named(vec![agent.clone()]),
-            None => AgentScope::Unnamed,
-        },
-        agent,
+    let known = store.catalog.agents(project.clone()).await?;
+    let settings = |name: &str| {
+        let is_named = |agent: &&Agent| {
+            agent.name == name || agent.settings.aliases.iter().any(|it| it == name)
+        };
+        let agent = known.iter().find(is_named);
+        agent.map_or_else(
+            || (name.to_owned(), AgentSettings::default()),
+            |agent| (agent.name.clone(), agent.settings.clone()),
+        )
+    };
+    let mut names: Vec<Option<String>> = Vec::new();
+    for (agent, _) in seen {
+        let name = agent.map(|agent| settings(&agent).0);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let agents = names.len().max(known.len());
+    let mut targets = Vec::new();
+    for name in names.into_iter().take(MAX_AGENTS) {
+        targets.push(match name {
+            None => unnamed(),
+            Some(name) => named(store, settings(&name), agents, week).await?,
+        });
+    }
+    Ok(targets)
+}
+
+/// The target of traces without an agent.
+fn unnamed() -> ReviewTarget {
+    ReviewTarget {
+        agent: None,
+        scope: AgentScope::Unnamed,
+        queue: QUEUE.to_owned(),
         plan: SamplePlan::default(),
         assignee: None,
+    }
+}
+
+async fn named(
+    store: &Store,
+    (name, settings): (String, AgentSettings),
+    agents: usize,
+    week: &Week,
+) -> StoreResult<ReviewTarget> {
+    // People who are on call need no account here; then nobody is assigned.
+    let assignee = match settings.on_call_in(&week.after()) {
+        Some(person) => store.catalog.user(person.to_owned()).await.ok().map(|user| user.id),
+        None => None,
     };
-    Ok(seen.into_iter().take(MAX_AGENTS).map(target).collect())
+    let names = std::iter::once(name.clone()).chain(settings.aliases.iter().cloned());
+    Ok(ReviewTarget {
+        scope: AgentScope::Named(names.collect()),
+        queue: settings.queue_name(&name, agents),
+        plan: SamplePlan { capacity: settings.review_capacity as usize, ..SamplePlan::default() },
+        assignee,
+        agent: Some(name),
+    })
 }
 
 /// Draws a week's sample into the queue of its target and assigns the queue. A week that was drawn

@@ -7,7 +7,7 @@ use ratchet_core::review::metrics::WeekFacts;
 use ratchet_core::review::week_facts::{Answer, Cut, DrawnWeek, WeekInput};
 use ratchet_core::review::weekly::{MetricsScope, MonthAccuracy, WeeklyMetrics};
 use ratchet_core::time::Timestamp;
-use ratchet_store::catalog::{REVIEW, SourcedItem, StoredDraw};
+use ratchet_store::catalog::{Agent, REVIEW, SourcedItem, StoredDraw};
 use ratchet_store::project::ProjectId;
 use ratchet_store::review_signals::{AgentScope, ReviewedSignal, SignalQuery, WeekSignals};
 use ratchet_store::{Store, StoreResult};
@@ -81,8 +81,16 @@ async fn week_facts(
     (project, week): (&ProjectId, &Week),
     filter: &MetricsFilter,
 ) -> StoreResult<WeekFacts> {
-    let agent = match &filter.agent {
-        Some(agent) => AgentScope::Named(vec![agent.clone()]),
+    let agents = store.catalog.agents(project.clone()).await?;
+    let agent = filter.agent.as_ref().and_then(|name| {
+        let is_alias = |agent: &Agent| agent.settings.aliases.contains(name);
+        agents.into_iter().find(|agent| agent.name == *name || is_alias(agent))
+    });
+    let name = agent.as_ref().map(|agent| agent.name.clone()).or_else(|| filter.agent.clone());
+    let targets = agent.as_ref().map(|agent| agent.settings.targets).unwrap_or_default();
+    let aliases = agent.map(|agent| agent.settings.aliases).unwrap_or_default();
+    let agent = match &name {
+        Some(name) => AgentScope::Named(std::iter::once(name.clone()).chain(aliases).collect()),
         None => AgentScope::All,
     };
     let query = SignalQuery {
@@ -92,11 +100,11 @@ async fn week_facts(
     };
     let signals = store.telemetry.week_signals(query).await?;
     let mut draws = store.catalog.draws(project.clone(), week.to_string()).await?;
-    draws.retain(|draw| filter.agent.is_none() || draw.agent == filter.agent);
+    draws.retain(|draw| name.is_none() || draw.agent == name);
     let items = store.catalog.sourced_items(project.clone(), week.start()).await?;
     let items_added = added_in(store, project, week, &items).await?;
     let input = input(signals, draws, &items, filter);
-    Ok(WeekInput { items_added, ..input }.facts())
+    Ok(WeekInput { items_added, targets, ..input }.facts())
 }
 
 fn input(
@@ -113,8 +121,8 @@ fn input(
         answers: answers(signals.reviewed),
         draws: draws.into_iter().map(drawn_week).collect(),
         in_dataset: items.iter().filter_map(|item| item.trace.clone()).collect(),
-        items_added: 0,
         cut: Cut { environment: filter.environment.clone(), release: filter.release.clone() },
+        ..WeekInput::default()
     }
 }
 

@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use futures_util::future::BoxFuture;
 use ratchet_agent::judge::JudgeName;
+use ratchet_core::judge::evaluator;
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::money::Money;
 use ratchet_core::quality::suggestion::Templates;
@@ -27,6 +28,14 @@ pub trait JobEnvironment: Send + Sync {
     /// # Errors
     /// Fails if there is none, or if its file is invalid.
     fn rubric(&self, name: &str) -> Result<Rubric, EnvironmentError>;
+
+    /// Returns the general instructions of online evaluators.
+    ///
+    /// # Errors
+    /// Fails if the user's file cannot be read.
+    fn evaluator_instructions(&self) -> Result<String, EnvironmentError> {
+        Ok(evaluator::SHIPPED.to_owned())
+    }
 
     /// Returns the texts that suggestions are made from.
     ///

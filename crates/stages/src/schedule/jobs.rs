@@ -9,7 +9,6 @@ use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::message::Message;
 use ratchet_core::quality::calibration::sample::SIZE;
 use ratchet_core::quality::label::DATASET;
-use ratchet_core::quality::report::ReportScope;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::TimeWindow;
 use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
@@ -128,11 +127,15 @@ impl Scheduler {
             files: settings.data.map(|data| (data, project.clone())),
             hooks: self.hooks(run).await?,
             outbound: self.outbound.clone(),
-            link: Some(format!("{server}/project/{project}/reports/{}", week.days().0)),
+            link: Some(format!("{server}/project/{project}/reports/{}", week.days().0))
+                .filter(|_| scoring.scope.is_all()),
         };
         // The report is the project's, also where its sessions are on another server.
         let archive = ReportStore::Catalog { catalog: &self.store.catalog, project };
         let delivered = pipeline.run(context, archive).await?;
+        if !scoring.scope.is_all() {
+            return Ok(format!("{}: {}", scoring.scope.words(), delivered.line()));
+        }
         let waiting = draw_labels(context, &pipeline.scoring.rubric).await?;
         if delivered.done.saved.effect == ReportEffect::Made {
             self.notify_report(run, (&delivered, waiting), (context.clock)()).await?;
@@ -254,11 +257,10 @@ impl Scheduler {
             None => None,
         };
         let run = Uuid::new_v4().to_string();
-        let scope = ReportScope::default();
         Ok(SessionScoring {
             run,
             rubric,
-            scope,
+            scope: scoring.scope.clone(),
             judge,
             at_once: AT_ONCE,
             batch: None,

@@ -48,6 +48,17 @@ pub async fn evidence(source: &Source, session: &SessionId) -> SourceResult<Evid
     Ok(Evidence::new(session.clone(), traces))
 }
 
+/// Bounds what is held of traces that were read whole.
+pub(super) fn bound_all(traces: &mut [(Trace, Vec<Observation>)]) {
+    let mut room = SESSION_BYTES;
+    for (trace, steps) in traces {
+        bound(&mut trace.content, &mut room);
+        for step in steps {
+            bound(&mut step.content, &mut room);
+        }
+    }
+}
+
 fn bound(content: &mut Option<Content>, room: &mut usize) {
     let Some(content) = content else { return };
     for payload in [&mut content.input, &mut content.output].into_iter().flatten() {

@@ -12,7 +12,10 @@ use crate::{StoreError, StoreResult};
 pub(crate) const TABLES: &[&str] = &[
     "review_item",
     "review_draw",
+    "agent",
     "annotation_assignment",
+    "annotation_review",
+    "review_settings",
     "annotation_item",
     "annotation_queue",
     "api_key",

@@ -22,9 +22,10 @@ use crate::query::Page;
 use crate::{StoreError, StoreResult};
 
 pub(super) use claim::{claim_one, claim_some, expire_all};
-use rows::{COLUMNS, read, under};
+use rows::{COLUMNS, read};
 pub(super) use rows::{
-    JobOrder, complete, delete_group, enqueue, fail, forget, hold, of_group, one, prune, renew,
+    JobOrder, complete, delete_group, enqueue, fail, forget, hold, of_group, one, prune, release,
+    remove, renew,
 };
 
 /// A job to enqueue.
@@ -217,7 +218,7 @@ impl Catalog {
             let job = one(tx, &lease.project, lease.kind, &lease.id)?;
             // It keeps its place in the queue.
             let run_at = job.map_or(now, |job| job.run_at.min(now));
-            under(tx, &lease, |state| state.release(lease.number, run_at), None, now)
+            release(tx, &lease, run_at, now)
         })
         .await
     }

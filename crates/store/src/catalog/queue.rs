@@ -1,4 +1,6 @@
 mod progress;
+/// Leases, answers and their undoing.
+mod review;
 
 use ratchet_core::catalog::annotation::{ItemKind, ItemStatus};
 use ratchet_core::payload::Json;
@@ -13,6 +15,7 @@ use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
 
 pub use progress::QueueProgress;
+pub use review::{NewReview, Review, ReviewEffect, ReviewLease};
 
 /// An annotation queue.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use ratchet_core::calendar::Zone;
 use ratchet_core::cron::Cron;
 use ratchet_core::judge::rubric;
 use ratchet_core::money::Money;
+use ratchet_core::quality::report::ReportScope;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 
@@ -75,7 +76,7 @@ pub struct ScheduleWebhooks {
 const NO_JUDGE: &str = "none";
 
 const COLUMNS: &str = "name, cron, zone, judge, learnings, slack, webhook, is_on, due_after, \
-                       created_at, rubric, max_cost, job";
+                       created_at, rubric, max_cost, job, scope";
 
 const SCHEDULES: ProjectTable<Schedule> =
     ProjectTable::new(("schedule", "schedule"), COLUMNS, read).by("name").in_order("name");
@@ -149,11 +150,11 @@ impl Catalog {
             };
             tx.execute(
                 "INSERT INTO schedule (project, name, cron, zone, judge, learnings, slack, \
-                 webhook, is_on, due_after, created_at, rubric, max_cost, job) \
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $9, $10, $11, $12) \
+                 webhook, is_on, due_after, created_at, rubric, max_cost, job, scope) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $9, $10, $11, $12, $13) \
                  ON CONFLICT (project, name) DO UPDATE SET cron = $3, zone = $4, judge = $5, \
                  learnings = $6, slack = $7, webhook = $8, is_on = 1, due_after = $9, \
-                 rubric = $10, max_cost = $11, job = $12",
+                 rubric = $10, max_cost = $11, job = $12, scope = $13",
                 &[
                     (&project).into(),
                     (&new.name).into(),
@@ -167,6 +168,7 @@ impl Catalog {
                     scoring.map_or(rubric::DEFAULT, |scoring| &scoring.rubric).into(),
                     scoring.and_then(|scoring| scoring.max_cost).map(Money::pico).into(),
                     new.job.kind().into(),
+                    scoring.and_then(|scoring| scope_text(&scoring.scope)).into(),
                 ],
             )?;
             let verb = if known.is_some() { AuditAction::Changed } else { AuditAction::Made };
@@ -276,6 +278,7 @@ fn read(row: &Row<'_>) -> StoreResult<Schedule> {
         judge: row.get(3)?,
         rubric: row.get(10)?,
         max_cost: row.get::<Option<i64>>(11)?.map(Money::from_pico),
+        scope: read_scope(row.get(13)?)?,
     };
     let kind: String = row.get(12)?;
     let job = ScheduledJob::new(&kind, scoring, row.get(4)?);
@@ -291,6 +294,19 @@ fn read(row: &Row<'_>) -> StoreResult<Schedule> {
         is_on: row.get(7)?,
         due_after: row.get(8)?,
         created_at: row.get(9)?,
+    })
+}
+
+/// A scope as it is stored; `None` for the whole project.
+fn scope_text(scope: &ReportScope) -> Option<String> {
+    (!scope.is_all()).then(|| serde_json::to_string(scope).unwrap_or_default())
+}
+
+/// A part of a project must not become the whole because it cannot be read.
+fn read_scope(text: Option<String>) -> StoreResult<ReportScope> {
+    let Some(text) = text else { return Ok(ReportScope::default()) };
+    serde_json::from_str(&text).map_err(|why| {
+        StoreError::BadQuery(format!("the scope of a schedule cannot be read: {why}"))
     })
 }
 

@@ -1,5 +1,6 @@
 //! Applies prepared batches inside the writer's transaction.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use ratchet_core::environment::Environment;
@@ -17,6 +18,7 @@ use rustc_hash::FxHashMap;
 use super::block::Packer;
 use super::column::Column;
 use super::entry::Entry;
+use super::evaluation_outbox;
 use super::experiment_row;
 use super::facts::{Facts, text};
 use super::load::{load_observation, load_observations, load_score, load_trace, project_number};
@@ -48,6 +50,8 @@ pub(super) struct Applier<'a> {
     pub(super) db: &'a Connection,
     pub(super) memory: &'a mut WriterCache,
     pub(super) prices: Arc<PriceTable>,
+    /// Projects whose traces are put into the outbox of evaluators.
+    pub(super) evaluated: Arc<HashSet<ProjectId>>,
     rollup: RollupDelta,
     /// Change in traces and observations per project.
     tally: FxHashMap<i64, (i64, i64)>,
@@ -80,7 +84,7 @@ impl<'a> Applier<'a> {
         prices: Arc<PriceTable>,
     ) -> Self {
         let (rollup, tally) = (RollupDelta::default(), FxHashMap::default());
-        Self { db, memory, prices, rollup, tally, outdated: 0 }
+        Self { db, memory, prices, evaluated: Arc::default(), rollup, tally, outdated: 0 }
     }
 
     /// Writes the accumulated counts, after which the transaction can be committed. Returns the
@@ -99,8 +103,12 @@ impl<'a> Applier<'a> {
         let project = self.project(&batch.project)?;
         self.prices = Arc::clone(&batch.prices);
         let now = batch.received_at;
+        let is_evaluated = self.evaluated.contains(&batch.project);
         for trace in &batch.traces {
-            self.apply_trace(project, trace, now)?;
+            let written = self.apply_trace(project, trace, now)?;
+            if is_evaluated {
+                evaluation_outbox::add(self.db, written, now)?;
+            }
         }
         for stray in &batch.orphans {
             self.apply_orphan(project, stray, now)?;
@@ -111,8 +119,8 @@ impl<'a> Applier<'a> {
         for item in &batch.experiment_items {
             experiment_row::write(self.db, project, item, now)?;
         }
-        for told in &batch.events {
-            self.apply_events(project, told)?;
+        for events in &batch.events {
+            self.apply_events(project, events)?;
         }
         Ok(())
     }
@@ -128,13 +136,15 @@ impl<'a> Applier<'a> {
         Ok(no)
     }
 
+    /// Writes a trace and returns its number.
     pub(super) fn apply_trace(
         &mut self,
         project: i64,
         trace: &PreparedTrace,
         now: Timestamp,
-    ) -> rusqlite::Result<()> {
+    ) -> rusqlite::Result<i64> {
         let mut open = self.open_trace(project, &trace.patch, now)?;
+        let number = open.row.no;
         let first_block = open.row.blocks;
         open.row.blocks += trace.blocks.len() as i64;
         let mut is_used = vec![false; trace.blocks.len()];
@@ -150,7 +160,8 @@ impl<'a> Applier<'a> {
         for (at, block) in trace.blocks.iter().enumerate().filter(|(at, _)| is_used[*at]) {
             payload::insert(self.db, open.row.no, first_block + at as i64, block)?;
         }
-        self.close_trace(open)
+        self.close_trace(open)?;
+        Ok(number)
     }
 
     /// The trace with the patch applied.

@@ -13,6 +13,7 @@ pub(super) const TELEMETRY_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/telemetry/0009_waiting_scores.sql"),
     include_str!("migrations/telemetry/0010_counted_tokens.sql"),
     include_str!("migrations/telemetry/0011_approximate_users.sql"),
+    include_str!("migrations/telemetry/0012_evaluation_outbox.sql"),
 ];
 
 /// Migrations of the catalog, oldest first.
@@ -50,5 +51,9 @@ pub(super) const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/catalog/0035_schedule_jobs.sql"),
     include_str!("migrations/catalog/0036_scoring_leases.sql"),
     include_str!("migrations/catalog/0037_scoring_costs.sql"),
+    include_str!("migrations/catalog/0038_schedule_scopes.sql"),
+    include_str!("migrations/catalog/0040_agents.sql"),
+    include_str!("migrations/catalog/0041_reviews.sql"),
+    include_str!("migrations/catalog/0048_evaluator_hours.sql"),
     include_str!("migrations/catalog/0045_review_draws.sql"),
 ];

@@ -43,7 +43,7 @@ impl Applier<'_> {
             observations: vec![observation],
             blocks: packer.finish(),
         };
-        self.apply_trace(project, &trace, now)
+        self.apply_trace(project, &trace, now).map(drop)
     }
 
     /// Takes an observation out of its placeholder trace, now that its trace is known. Returns

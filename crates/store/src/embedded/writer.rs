@@ -13,6 +13,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::oneshot;
 
 use super::apply::{Applier, WriterCache};
+use super::evaluation_outbox::EvaluatedProjects;
 use super::prepare::Prepared;
 use super::{compact, sqlite_error};
 use crate::disk_reserve::{DiskMonitor, DiskSpace};
@@ -57,6 +58,7 @@ pub(super) struct Writer {
     pub(super) db: Connection,
     pub(super) file: PathBuf,
     pub(super) prices: Arc<PriceTable>,
+    evaluated: EvaluatedProjects,
     memory: WriterCache,
     counters: Arc<Counters>,
     arrivals: Arc<Mutex<Log>>,
@@ -65,9 +67,8 @@ pub(super) struct Writer {
 
 impl WriterHandle {
     pub(super) fn start(
-        db: Connection,
-        file: PathBuf,
-        prices: Arc<PriceTable>,
+        (db, file): (Connection, PathBuf),
+        (prices, evaluated): (Arc<PriceTable>, EvaluatedProjects),
         (queue_len, room): (usize, DiskMonitor),
     ) -> StoreResult<Self> {
         let counters = Arc::new(Counters::default());
@@ -77,6 +78,7 @@ impl WriterHandle {
             db,
             file: file.clone(),
             prices,
+            evaluated,
             memory: WriterCache::default(),
             counters: counters.clone(),
             arrivals: arrivals.clone(),
@@ -288,6 +290,7 @@ impl Writer {
     ) -> rusqlite::Result<T> {
         let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut applier = Applier::new(&transaction, &mut self.memory, Arc::clone(&self.prices));
+        applier.evaluated = self.evaluated.current();
         let value = changes(&mut applier)?;
         let outdated = applier.finish()?;
         transaction.commit()?;

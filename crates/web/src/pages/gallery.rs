@@ -26,6 +26,7 @@ use crate::components::table::{self, Column, Row, Table};
 use crate::components::{alarm, copy, dialog, diff, empty, field, figure, json, toast, whisker};
 use crate::frame;
 use crate::request_context::Link;
+use crate::viewer_time::ViewerTime;
 use crate::web::Web;
 
 pub(super) fn routes() -> Router<Web> {
@@ -265,7 +266,7 @@ fn drifted() -> Markup {
         since: "2026-10-04".to_owned(),
         week: "2026-11-08".to_owned(),
         change,
-        interval: [change - 0.06, change + 0.06],
+        moved: Some(12),
         n: 12,
         p: Some(0.0005),
     };
@@ -279,7 +280,7 @@ fn rows() -> Markup {
         link: None,
         cells: vec![
             html! { (name) },
-            figure::when(at, at),
+            figure::when(at, &ViewerTime::utc(at)),
             html! { (figure::duration(nanos)) },
             html! { "Where is my refund?" },
         ],

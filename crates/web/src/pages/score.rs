@@ -1,5 +1,6 @@
 //! Score detail: distribution, values over time and newest scores.
 
+use crate::components::badge::Decider;
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::get;
@@ -101,7 +102,7 @@ fn body(
     html! {
         (tabs(&parts, source, ctx))
         @for part in parts.iter().filter(chosen) {
-            section aria-label={ (score_summary::form(part.data_type)) " by " (score_summary::judge(part.source)) } {
+            section aria-label={ (score_summary::form(part.data_type)) " by " (part.decider.name()) } {
                 (stats(part))
                 div.charts { (lies(part)) (over_time(sample, part)) }
             }
@@ -125,7 +126,10 @@ fn tabs(parts: &[ScoreSummary], source: Option<ScoreSource>, ctx: &RequestContex
             @for known in ScoreSource::ALL.into_iter().filter(is_there) {
                 a href=(here.clone().with("source", known.as_str()))
                   aria-current=[(source == Some(known)).then_some("page")] {
-                    span class=(score_summary::colour(known)) { (score_summary::judge(known)) }
+                    @match score_summary::decider_of(known, parts) {
+                        Some(decider) => { span class=(decider.class()) { (decider.name()) } },
+                        None => { (score_summary::source_name(known)) },
+                    }
                 }
             }
         }
@@ -150,7 +154,7 @@ fn stats(part: &ScoreSummary) -> Markup {
         }
     };
     html! {
-        h2 { (score_summary::judge_badge(part.source)) " " (score_summary::form(part.data_type)) }
+        h2 { (score_summary::judge_badge(part)) " " (score_summary::form(part.data_type)) }
         (stat::row(&[
             Stat { label: label.to_owned(), value, ..Stat::default() },
             Stat {
@@ -163,7 +167,7 @@ fn stats(part: &ScoreSummary) -> Markup {
 }
 
 fn lies(part: &ScoreSummary) -> Markup {
-    let colour = score_summary::colour(part.source);
+    let colour = part.decider.class();
     match &part.together {
         ScoreAggregate::Numbers(_, bins) => bars::histogram(&Spread {
             title: "Distribution",
@@ -191,7 +195,11 @@ fn over_time(sample: &Sample, part: &ScoreSummary) -> Markup {
     let own: Vec<&ScoreValueRow> = sample
         .judgements
         .iter()
-        .filter(|one| one.source == part.source && one.value.data_type() == part.data_type)
+        .filter(|one| {
+            let decider = score_summary::row_decider(&sample.name, one);
+            (one.source, one.value.data_type(), decider)
+                == (part.source, part.data_type, part.decider)
+        })
         .collect();
     let times = || own.iter().map(|one| one.timestamp);
     let (Some(first), Some(last)) = (times().min(), times().max()) else { return html! {} };
@@ -206,7 +214,7 @@ fn over_time(sample: &Sample, part: &ScoreSummary) -> Markup {
             let is_share = part.data_type == DataType::Boolean;
             let (name, read): (_, fn(f64) -> String) =
                 if is_share { ("true", figure::percent) } else { ("mean", figure::number) };
-            let series = vec![series(name, hue(part.source), course.means(numbers))];
+            let series = vec![series(name, hue(part.decider), course.means(numbers))];
             let title = format!("{title}, {}", if is_share { "share of true" } else { "mean" });
             chart::over_time(&OverTime {
                 title,
@@ -244,11 +252,11 @@ fn over_time(sample: &Sample, part: &ScoreSummary) -> Markup {
 }
 
 /// Color of a score source.
-const fn hue(source: ScoreSource) -> usize {
-    match source {
-        ScoreSource::Api => 0,
-        ScoreSource::Eval => 1,
-        ScoreSource::Annotation => 2,
+const fn hue(decider: Decider) -> usize {
+    match decider {
+        Decider::Code => 0,
+        Decider::Model => 1,
+        Decider::Human => 2,
     }
 }
 
@@ -273,7 +281,7 @@ fn list(scores: &[Score], ctx: &RequestContext) -> Markup {
                 span title=(comment) { bdi { (comment) } }
             } },
             html! { @if let Some(author) = &score.author { bdi { (elide(author, 60)) } } },
-            figure::when(score.timestamp, ctx.now),
+            figure::when(score.timestamp, &ctx.time),
         ],
         failed: false,
     };

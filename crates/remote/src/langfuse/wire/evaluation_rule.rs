@@ -17,6 +17,10 @@ pub enum RuleTarget {
     Observation,
     /// Experiment runs.
     Experiment,
+    /// Traces, once they are quiet. Ratchet's own.
+    Trace,
+    /// Whole sessions, once they are quiet. Ratchet's own.
+    Session,
 }
 
 /// An evaluation rule in its stored form: the newer API's fields and its target.
@@ -41,6 +45,15 @@ pub struct EvaluationRuleView {
     pub created_at: Time,
     /// Time of the last change.
     pub updated_at: Time,
+    /// When a person last started it; a rule without was stored by a server that ran none, and is
+    /// paused. Ratchet's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub started_at: Option<Time>,
+    /// How long a record must have been still before it is evaluated, in seconds. Ratchet's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub delay_seconds: Option<u64>,
 }
 
 /// An evaluator assigned to a rule.
@@ -67,6 +80,12 @@ pub struct EvaluationRuleRequest {
     pub filter: Option<Vec<WidgetFilter>>,
     /// Evaluator assignments.
     pub evaluator_assignments: Vec<EvaluatorAssignment>,
+    /// Target records; observations when omitted. Ratchet's own.
+    pub target: Option<RuleTarget>,
+    /// How long a record must have been still before it is evaluated, in seconds. Ratchet's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub delay_seconds: Option<u64>,
 }
 
 /// An update of a rule (newer API); omitted fields are unchanged.
@@ -83,6 +102,12 @@ pub struct EvaluationRuleChange {
     pub filter: Option<Vec<WidgetFilter>>,
     /// Evaluator assignments; an empty list disables the rule.
     pub evaluator_assignments: Option<Vec<EvaluatorAssignment>>,
+    /// Target records. Ratchet's own.
+    pub target: Option<RuleTarget>,
+    /// How long a record must have been still before it is evaluated, in seconds. Ratchet's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub delay_seconds: Option<u64>,
 }
 
 /// A rule (older API).
@@ -178,6 +203,10 @@ pub struct FlatRuleRequest {
     pub sampling: Option<f64>,
     /// Filters; none when omitted.
     pub filter: Option<Vec<WidgetFilter>>,
+    /// How long a record must have been still before it is evaluated, in seconds. Ratchet's own.
+    #[serde(rename = "delaySeconds", default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub delay_seconds: Option<u64>,
 }
 
 /// An update of a rule (older API); omitted fields are unchanged.
@@ -199,4 +228,8 @@ pub struct FlatRuleChange {
     pub sampling: Option<f64>,
     /// Filters.
     pub filter: Option<Vec<WidgetFilter>>,
+    /// How long a record must have been still before it is evaluated, in seconds. Ratchet's own.
+    #[serde(rename = "delaySeconds", default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub delay_seconds: Option<u64>,
 }

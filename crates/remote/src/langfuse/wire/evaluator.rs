@@ -231,6 +231,15 @@ pub struct EvaluatorDefinition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub source_code_language: Option<CodeLanguage>,
+    /// Judge by name, such as `offline` or `anthropic:claude-sonnet-5`; takes precedence over the
+    /// model. Ratchet's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub judge: Option<String>,
+    /// Name of the scores; the evaluator's when absent. Ratchet's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub score_name: Option<String>,
 }
 
 /// A version of an evaluator.
@@ -274,6 +283,19 @@ pub struct StoredEvaluator {
     pub updated_at: Time,
     /// Versions, oldest first; never empty.
     pub versions: Vec<EvaluatorVersionView>,
+    /// Why and since when a person paused it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<StoredPause>,
+    /// In US dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub daily_cost_cap: Option<f64>,
+}
+
+/// The pause of an evaluator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredPause {
+    pub since: Time,
+    pub reason: String,
 }
 
 /// An evaluator with its latest version (newer API).
@@ -304,6 +326,10 @@ pub struct EvaluatorView {
     pub version_id: String,
     /// Number of the latest version.
     pub version: u32,
+    /// Cost cap of a day (UTC) in US dollars; 10 when absent. Ratchet's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub daily_cost_cap: Option<f64>,
     /// Creation time of the latest version.
     pub version_created_at: Time,
     /// Scoring definition.

@@ -30,6 +30,12 @@ pub struct EvaluatorRequest {
     pub source_code: Option<String>,
     /// Source language.
     pub source_code_language: Option<CodeLanguage>,
+    /// Judge by name, such as `offline`; takes precedence over the model. Ratchet's own.
+    pub judge: Option<String>,
+    /// Name of the scores; the evaluator's when omitted. Ratchet's own.
+    pub score_name: Option<String>,
+    /// Cost cap of a day (UTC) in US dollars. Ratchet's own.
+    pub daily_cost_cap: Option<f64>,
 }
 
 /// An update of an evaluator; a new definition creates a new version.
@@ -57,6 +63,12 @@ pub struct EvaluatorChange {
     pub source_code: Option<String>,
     /// Source language.
     pub source_code_language: Option<CodeLanguage>,
+    /// Judge by name, such as `offline`; takes precedence over the model. Ratchet's own.
+    pub judge: Option<String>,
+    /// Name of the scores; the evaluator's when omitted. Ratchet's own.
+    pub score_name: Option<String>,
+    /// Cost cap of a day (UTC) in US dollars. Ratchet's own.
+    pub daily_cost_cap: Option<f64>,
 }
 
 /// A request to create an evaluator or a new version of it (older API).
@@ -80,6 +92,12 @@ pub struct FlatEvaluatorRequest {
     pub source_code: Option<String>,
     /// Source language.
     pub source_code_language: Option<CodeLanguage>,
+    /// Judge by name, such as `offline`; takes precedence over the model. Ratchet's own.
+    pub judge: Option<String>,
+    /// Name of the scores; the evaluator's when omitted. Ratchet's own.
+    pub score_name: Option<String>,
+    /// Cost cap of a day (UTC) in US dollars. Ratchet's own.
+    pub daily_cost_cap: Option<f64>,
 }
 
 impl From<NestedOutput> for JudgeOutput {
@@ -125,6 +143,9 @@ impl From<FlatEvaluatorRequest> for EvaluatorRequest {
             output_definition: flat.output_definition.map(JudgeOutput::from),
             source_code: flat.source_code,
             source_code_language: flat.source_code_language,
+            judge: flat.judge,
+            score_name: flat.score_name,
+            daily_cost_cap: flat.daily_cost_cap,
         }
     }
 }

@@ -163,6 +163,29 @@ pub(in crate::catalog) fn renew(
     under(tx, lease, |state| state.renew(lease.number, length, now), None, now)
 }
 
+/// Returns a job to the queue without counting an attempt.
+pub(in crate::catalog) fn release(
+    tx: &Tx<'_>,
+    lease: &JobLease,
+    run_at: Timestamp,
+    now: Timestamp,
+) -> StoreResult<LeaseStatus> {
+    under(tx, lease, |state| state.release(lease.number, run_at), None, now)
+}
+
+/// Deletes a job under its lease: a finished one whose result is stored elsewhere.
+pub(in crate::catalog) fn remove(tx: &Tx<'_>, lease: &JobLease) -> StoreResult<LeaseStatus> {
+    let sql = "DELETE FROM job WHERE project = $1 AND kind = $2 AND id = $3 AND leases = $4 \
+               AND phase = 'leased'";
+    let values = [
+        (&lease.project).into(),
+        lease.kind.as_str().into(),
+        (&lease.id).into(),
+        lease.number.into(),
+    ];
+    Ok(if tx.execute(sql, &values)? == 1 { LeaseStatus::Held } else { LeaseStatus::Lost })
+}
+
 /// Makes a change under a lease.
 pub(super) fn under(
     tx: &Tx<'_>,

@@ -1,4 +1,5 @@
 use ratchet_core::money::Money;
+use ratchet_core::quality::report::ReportScope;
 
 /// What a schedule runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub struct ScheduledScoring {
     pub rubric: String,
     /// Cost limit of a run.
     pub max_cost: Option<Money>,
+    /// The part of the project that is scored and reported on.
+    pub scope: ReportScope,
 }
 
 impl ScheduledJob {

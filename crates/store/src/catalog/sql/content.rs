@@ -2,9 +2,10 @@ use super::Value;
 
 /// Tables that clients fill with content. Settings, keys, logins, jobs and the audit log are not
 /// among them: they must work when the disk is full, so that somebody can make room.
-const CONTENT_TABLES: [&str; 16] = [
+const CONTENT_TABLES: [&str; 17] = [
     "annotation_item",
     "annotation_queue",
+    "annotation_review",
     "comment",
     "dataset",
     "dataset_item",

@@ -1,0 +1,365 @@
+//! Evaluators and rules as they are stored. The Langfuse API writes the same documents; fields that
+//! are not needed to run them are carried along unread.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::catalog::filter::FilterCondition;
+use crate::money::Money;
+
+/// How long a trace or observation must have been still before it is judged.
+pub const DEFAULT_DELAY: Duration = Duration::from_secs(10);
+/// How long a session must have been still before it is judged.
+pub const DEFAULT_SESSION_DELAY: Duration = Duration::from_secs(30 * 60);
+/// The daily cost cap of an evaluator that names none, in US dollars.
+pub const DEFAULT_DAILY_COST_CAP: f64 = 10.0;
+
+/// An evaluator with all its versions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Evaluator {
+    /// The same for all versions.
+    pub id: String,
+    pub name: String,
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Oldest first; never empty.
+    pub versions: Vec<EvaluatorVersion>,
+    /// Why and since when it does not run; `None` while it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<EvaluatorPause>,
+    /// In US dollars; [`DEFAULT_DAILY_COST_CAP`] if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub daily_cost_cap: Option<f64>,
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// Why an evaluator does not run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EvaluatorPause {
+    /// RFC 3339.
+    pub since: String,
+    pub reason: String,
+}
+
+/// A version of an evaluator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EvaluatorVersion {
+    /// From 1.
+    pub version: u32,
+    #[serde(rename = "type")]
+    pub kind: EvaluatorKind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<Vec<PromptMessage>>,
+    #[serde(default)]
+    pub model_config: Option<JudgeModel>,
+    /// A judge by its name, such as `offline`; takes precedence over the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge: Option<String>,
+    /// The name of its scores; the evaluator's if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score_name: Option<String>,
+    #[serde(default)]
+    pub variable_mapping: Option<Vec<VariableMapping>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_definition: Option<OutputDefinition>,
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// Who or what gives the verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EvaluatorKind {
+    LlmAsJudge,
+    Code,
+}
+
+/// A message of a judge prompt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptMessage {
+    /// `system`, `user` or `assistant`.
+    pub role: String,
+    /// With variables in double braces.
+    pub content: String,
+}
+
+/// A model behind one of the project's LLM connections.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JudgeModel {
+    pub provider: String,
+    pub model: String,
+}
+
+/// What fills a variable of a prompt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VariableMapping {
+    pub variable: String,
+    pub source: MappingSource,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub json_path: Option<String>,
+}
+
+/// A part of a trace, observation or session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MappingSource {
+    Input,
+    Output,
+    Metadata,
+    ToolCalls,
+    ExpectedOutput,
+    ExperimentItemMetadata,
+}
+
+/// The score that a judge gives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OutputDefinition {
+    pub data_type: OutputType,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_value: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_value: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub categories: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub should_allow_multiple_matches: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score_reasoning_instructions: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score_value_instructions: Option<String>,
+}
+
+/// The data type of a judge's score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum OutputType {
+    Numeric,
+    Boolean,
+    Categorical,
+}
+
+/// Which records are evaluated, and by which evaluators.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EvaluationRule {
+    pub id: String,
+    pub name: String,
+    pub enabled: bool,
+    /// Share of the matching records, from 0 to 1.
+    pub sampling: f64,
+    pub filter: Vec<FilterCondition>,
+    pub evaluator_assignments: Vec<EvaluatorAssignment>,
+    pub target: EvaluationTarget,
+    /// When a person last started it, RFC 3339. A rule without was stored by a server that ran
+    /// none, and does not run until a person resumes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_seconds: Option<u64>,
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// An evaluator of a rule, always in its latest version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EvaluatorAssignment {
+    pub evaluator_id: String,
+    /// The evaluator's own if absent.
+    pub variable_mapping: Option<Vec<VariableMapping>>,
+}
+
+/// The records that a rule evaluates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EvaluationTarget {
+    Trace,
+    Observation,
+    Session,
+    Experiment,
+}
+
+/// Whether an evaluator runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EvaluatorState {
+    Active,
+    /// No rule that is switched on uses it.
+    Inactive,
+    /// A reason code and, as text, the reason.
+    Paused(&'static str, String),
+}
+
+impl EvaluatorState {
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Inactive => "inactive",
+            Self::Paused(..) => "paused",
+        }
+    }
+}
+
+impl Evaluator {
+    /// Returns the version that runs.
+    pub fn latest(&self) -> Option<&EvaluatorVersion> {
+        self.versions.last()
+    }
+
+    /// Returns the cost cap of a day.
+    pub fn cost_cap(&self) -> Option<Money> {
+        Money::from_dollars(self.daily_cost_cap.unwrap_or(DEFAULT_DAILY_COST_CAP))
+    }
+
+    /// Returns whether it runs, given all rules of its project.
+    pub fn state(&self, rules: &[EvaluationRule]) -> EvaluatorState {
+        let enabled = || rules.iter().filter(|rule| rule.enabled && rule.uses(&self.id));
+        if enabled().next().is_none() {
+            return EvaluatorState::Inactive;
+        }
+        if let Some(pause) = &self.paused {
+            return EvaluatorState::Paused("paused", pause.reason.clone());
+        }
+        if let Some(why) = self.latest().and_then(EvaluatorVersion::obstacle) {
+            return EvaluatorState::Paused("not_runnable", why);
+        }
+        if enabled().all(|rule| rule.started_at.is_none()) {
+            let why = "stored before this server could run it; resume it to start";
+            return EvaluatorState::Paused("not_started", why.to_owned());
+        }
+        if enabled().all(|rule| rule.target == EvaluationTarget::Experiment) {
+            let why = "rules for experiments do not run yet";
+            return EvaluatorState::Paused("not_runnable", why.to_owned());
+        }
+        EvaluatorState::Active
+    }
+}
+
+impl EvaluatorVersion {
+    /// Returns the name of the judge; `None` if it names none.
+    pub fn judge_name(&self) -> Option<String> {
+        let connection = || {
+            let JudgeModel { provider, model } = self.model_config.as_ref()?;
+            Some(format!("connection:{provider}:{model}"))
+        };
+        self.judge.clone().or_else(connection)
+    }
+
+    /// Returns why it cannot run.
+    fn obstacle(&self) -> Option<String> {
+        if self.kind == EvaluatorKind::Code {
+            return Some("code evaluators do not run on this server".to_owned());
+        }
+        match self.judge_name() {
+            None => Some("it names no model; set modelConfig or judge".to_owned()),
+            Some(judge) if judge == "offline" && !self.is_share() => {
+                Some("the offline judge gives numbers from 0 to 1 only".to_owned())
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// Whether its scores are numbers from 0 to 1.
+    fn is_share(&self) -> bool {
+        self.output_definition.as_ref().is_some_and(|output| {
+            let bounds = (output.min_value.unwrap_or(0.0), output.max_value.unwrap_or(1.0));
+            output.data_type == OutputType::Numeric && bounds == (0.0, 1.0)
+        })
+    }
+}
+
+impl EvaluationRule {
+    pub fn uses(&self, evaluator: &str) -> bool {
+        self.evaluator_assignments.iter().any(|one| one.evaluator_id == evaluator)
+    }
+
+    /// Returns whether it evaluates records that arrive.
+    pub fn is_running(&self) -> bool {
+        self.enabled && self.started_at.is_some() && self.target != EvaluationTarget::Experiment
+    }
+
+    /// Returns how long a record must have been still.
+    pub fn delay(&self) -> Duration {
+        let usual = match self.target {
+            EvaluationTarget::Session => DEFAULT_SESSION_DELAY,
+            _ => DEFAULT_DELAY,
+        };
+        self.delay_seconds.map_or(usual, Duration::from_secs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn rule(value: &Value) -> EvaluationRule {
+        let mut body = json!({
+            "id": "r", "name": "r", "enabled": true, "sampling": 1.0, "filter": [],
+            "evaluatorAssignments": [{ "evaluatorId": "e", "variableMapping": null }],
+            "target": "trace", "createdAt": "2026-01-01T00:00:00Z"
+        });
+        let changes = value.as_object().unwrap().clone();
+        body.as_object_mut().unwrap().extend(changes);
+        serde_json::from_value(body).unwrap()
+    }
+
+    fn evaluator(version: &Value) -> Evaluator {
+        let mut first = json!({ "id": "v", "version": 1, "type": "llm_as_judge",
+            "modelConfig": null, "variableMapping": null,
+            "outputDefinition": { "dataType": "NUMERIC" } });
+        first.as_object_mut().unwrap().extend(version.as_object().unwrap().clone());
+        let body = json!({ "id": "e", "name": "e", "versions": [first], "createdAt": "x" });
+        serde_json::from_value(body).unwrap()
+    }
+
+    #[test]
+    fn rules_from_before_do_not_run_until_a_person_resumes_them() {
+        let offline = evaluator(&json!({ "judge": "offline" }));
+        let old = rule(&json!({}));
+        assert!(!old.is_running());
+        assert!(matches!(offline.state(&[old]), EvaluatorState::Paused("not_started", _)));
+        let started = rule(&json!({ "startedAt": "2026-01-01T00:00:00Z" }));
+        assert!(started.is_running());
+        assert_eq!(offline.state(&[started]), EvaluatorState::Active);
+        assert_eq!(offline.state(&[]), EvaluatorState::Inactive);
+    }
+
+    #[test]
+    fn an_evaluator_without_a_judge_says_so() {
+        let started = || rule(&json!({ "startedAt": "2026-01-01T00:00:00Z" }));
+        for (version, why) in [
+            (json!({}), "names no model"),
+            (json!({ "type": "code" }), "code evaluators"),
+            (
+                json!({ "judge": "offline", "outputDefinition": { "dataType": "BOOLEAN" } }),
+                "0 to 1",
+            ),
+        ] {
+            let EvaluatorState::Paused(_, said) = evaluator(&version).state(&[started()]) else {
+                panic!("{version} runs");
+            };
+            assert!(said.contains(why), "{said}");
+        }
+        let model = json!({ "modelConfig": { "provider": "p", "model": "m" } });
+        let model = evaluator(&model);
+        assert_eq!(model.latest().unwrap().judge_name().unwrap(), "connection:p:m");
+        assert_eq!(model.state(&[started()]), EvaluatorState::Active);
+    }
+
+    #[test]
+    fn unread_fields_survive() {
+        let written = serde_json::to_value(rule(&json!({ "later": 1 }))).unwrap();
+        assert_eq!(
+            (&written["later"], &written["createdAt"]),
+            (&json!(1), &json!("2026-01-01T00:00:00Z"))
+        );
+    }
+}

@@ -1,0 +1,475 @@
+use axum::Json;
+use axum::extract::{Path, State};
+use ratchet_core::catalog::evaluator::document::{
+    DEFAULT_DAILY_COST_CAP, EvaluationRule, EvaluationTarget, EvaluatorState,
+};
+use ratchet_core::money::Money;
+use ratchet_core::record::score::rule::SentValue;
+use ratchet_core::time::Timestamp;
+use ratchet_stages::score::evaluators::backfill::{
+    BackfillEstimate, BackfillPlan, MAX_BACKFILL, MAX_TEST, TestVerdict, parse_span,
+};
+use ratchet_stages::score::evaluators::manage::{self, EvaluatorOverview, ManageError};
+use ratchet_store::Store;
+use ratchet_store::project::ProjectId;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::path::{PathProject, ProjectParam};
+use super::projects::project_id;
+use crate::app::App;
+use crate::auth::Administrator;
+use crate::body::JsonBody;
+use crate::error::{ApiError, ApiResult};
+
+/// Records of a backfill, unless the request names another number.
+const DEFAULT_LIMIT: usize = 1_000;
+/// Records of a test, unless the request names another number.
+const DEFAULT_TEST: usize = 3;
+/// How far a backfill goes back, unless the request says otherwise.
+const DEFAULT_SINCE: &str = "7d";
+
+/// The evaluators of a project.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct EvaluatorsView {
+    /// The evaluators, by name.
+    pub evaluators: Vec<EvaluatorStatusView>,
+}
+
+/// An evaluator and what it does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EvaluatorStatusView {
+    /// Unique id.
+    pub id: String,
+    /// Display name.
+    pub name: String,
+    /// `active`, `inactive` without an enabled rule, or `paused`.
+    pub state: String,
+    /// Why it is paused.
+    pub reason: Option<String>,
+    /// The version that runs.
+    pub version: u32,
+    /// The judge; null if it names none.
+    pub judge: Option<String>,
+    /// Name of its scores.
+    pub score_name: String,
+    /// Rules that use it.
+    pub rules: Vec<RuleStatusView>,
+    /// The last 24 hours.
+    pub last_day: ActivityView,
+    /// Cost since midnight (UTC) in US dollars, with what calls without an answer may have cost.
+    pub cost_today: f64,
+    /// Cost cap of a day in US dollars.
+    pub daily_cost_cap: f64,
+    /// Records that wait for a verdict.
+    pub waiting: u64,
+    /// When the one that waits longest was enqueued, RFC 3339.
+    pub waiting_since: Option<String>,
+    /// Records whose evaluation was given up; `ratchet jobs list --kind evaluation` has the reasons.
+    pub dead_letters: u64,
+    /// How often it says what people say of the same traces; null if no person has scored any.
+    pub agreement: Option<AgreementView>,
+}
+
+/// A rule that uses an evaluator.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleStatusView {
+    /// Unique id.
+    pub id: String,
+    /// Display name.
+    pub name: String,
+    /// Whether it evaluates what arrives.
+    pub is_running: bool,
+    /// `trace`, `observation`, `session` or `experiment`.
+    pub target: String,
+    /// Share of the matching records, from 0 to 1.
+    pub sampling: f64,
+    /// How long a record must have been still, in seconds.
+    pub delay_seconds: u64,
+}
+
+/// What an evaluator did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ActivityView {
+    /// Verdicts.
+    pub judged: u64,
+    /// Records without a verdict: paused, at the cost cap, or nothing to judge.
+    pub skipped: u64,
+    /// Failed attempts.
+    pub failed: u64,
+    /// Model calls that were sent.
+    pub calls: u64,
+    /// Calls whose cost is unknown.
+    pub unpriced_calls: u64,
+    /// Known cost in US dollars.
+    pub cost: f64,
+    /// Mean time from a record's last change to its verdict; null without verdicts.
+    pub mean_lag_seconds: Option<f64>,
+}
+
+/// Agreement with people, at a threshold of 0.5.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AgreementView {
+    /// Share of equal verdicts.
+    pub value: f64,
+    /// Traces that both judged.
+    pub n: u64,
+    /// 95% confidence interval.
+    pub interval: Option<[f64; 2]>,
+}
+
+impl From<EvaluatorOverview> for EvaluatorStatusView {
+    fn from(overview: EvaluatorOverview) -> Self {
+        let reason = match &overview.state {
+            EvaluatorState::Paused(_, reason) => Some(reason.clone()),
+            EvaluatorState::Active | EvaluatorState::Inactive => None,
+        };
+        let activity = &overview.last_day;
+        let last_day = ActivityView {
+            judged: activity.judged,
+            skipped: activity.skipped,
+            failed: activity.failed,
+            calls: activity.calls,
+            unpriced_calls: activity.unpriced,
+            cost: activity.cost.dollars(),
+            mean_lag_seconds: overview.mean_lag_seconds(),
+        };
+        let agreement = overview.agreement.map(|estimate| AgreementView {
+            value: estimate.value,
+            n: estimate.n,
+            interval: estimate.interval.map(|interval| [interval.lower, interval.upper]),
+        });
+        Self {
+            state: overview.state.as_str().to_owned(),
+            reason,
+            version: overview.evaluator.latest().map_or(0, |latest| latest.version),
+            judge: overview.judge(),
+            score_name: overview.score_name().to_owned(),
+            rules: overview.rules.iter().map(RuleStatusView::of).collect(),
+            last_day,
+            cost_today: (overview.today.cost + overview.today.reserved).dollars(),
+            daily_cost_cap: overview.evaluator.daily_cost_cap.unwrap_or(DEFAULT_DAILY_COST_CAP),
+            waiting: overview.queue.waiting,
+            waiting_since: overview.queue.oldest.map(|oldest| oldest.to_string()),
+            dead_letters: overview.queue.dead,
+            agreement,
+            id: overview.evaluator.id,
+            name: overview.evaluator.name,
+        }
+    }
+}
+
+impl RuleStatusView {
+    fn of(rule: &EvaluationRule) -> Self {
+        Self {
+            id: rule.id.clone(),
+            name: rule.name.clone(),
+            is_running: rule.is_running(),
+            target: target(rule.target).to_owned(),
+            sampling: rule.sampling,
+            delay_seconds: rule.delay().as_secs(),
+        }
+    }
+}
+
+const fn target(target: EvaluationTarget) -> &'static str {
+    match target {
+        EvaluationTarget::Trace => "trace",
+        EvaluationTarget::Observation => "observation",
+        EvaluationTarget::Session => "session",
+        EvaluationTarget::Experiment => "experiment",
+    }
+}
+
+/// Whether an evaluator is to run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EvaluatorSwitch {
+    /// `active` or `paused`.
+    pub state: EvaluatorTarget,
+    /// Why it is paused.
+    pub reason: Option<String>,
+}
+
+/// The state that an evaluator is switched to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EvaluatorTarget {
+    /// It judges what arrives.
+    Active,
+    /// It judges nothing.
+    Paused,
+}
+
+/// A request to test an evaluator, or to judge what was recorded before.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BackfillRequest {
+    /// How far back: a time span such as `7d` or `12h`; 7 days by default. Not for tests.
+    pub since: Option<String>,
+    /// At most so many records, the newest: 1000 by default, or 3 for a test.
+    pub limit: Option<usize>,
+    /// Whether to estimate only: no model is called and nothing is enqueued.
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// What a test or backfill costs at most, and what a test says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BackfillView {
+    /// Matching records.
+    pub records: usize,
+    /// `trace`, `observation` or `session`.
+    pub target: String,
+    /// Those that have a verdict of this version, which are not judged again.
+    pub judged: usize,
+    /// What judging the others costs at most, in US dollars; null without a known price.
+    pub max_cost: Option<f64>,
+    /// The judge.
+    pub judge: String,
+    /// Whether it was only estimated.
+    pub dry_run: bool,
+    /// Verdicts of a test. No score was written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verdicts: Vec<TestVerdictView>,
+}
+
+/// What a judge says of one record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TestVerdictView {
+    /// Kind and id of the record.
+    pub record: String,
+    /// The score; null without one.
+    #[schema(value_type = Option<Object>)]
+    pub value: Option<serde_json::Value>,
+    /// The rationale, or why there is no score.
+    pub comment: String,
+    /// In US dollars; null if unknown.
+    pub cost: Option<f64>,
+}
+
+impl From<TestVerdict> for TestVerdictView {
+    fn from(tested: TestVerdict) -> Self {
+        let (value, comment) = match tested.verdict {
+            Ok(verdict) => (Some(verdict.value), verdict.rationale),
+            Err(why) => (None, why),
+        };
+        let value = value.map(|value| match value {
+            SentValue::Number(number) => number.into(),
+            SentValue::Text(text) => text.into(),
+            SentValue::Bool(truth) => truth.into(),
+        });
+        Self { record: tested.record, value, comment, cost: tested.cost.map(Money::dollars) }
+    }
+}
+
+impl BackfillView {
+    /// The answer to a request.
+    pub fn new(estimate: BackfillEstimate, dry_run: bool, verdicts: Vec<TestVerdict>) -> Self {
+        Self {
+            records: estimate.records,
+            target: target(estimate.target).to_owned(),
+            judged: estimate.judged,
+            max_cost: estimate.max_cost.map(Money::dollars),
+            judge: estimate.judge,
+            dry_run,
+            verdicts: verdicts.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl BackfillRequest {
+    /// Validates a backfill.
+    ///
+    /// # Errors
+    /// 400, naming the field.
+    pub fn plan(&self, now: Timestamp) -> ApiResult<BackfillPlan> {
+        let span = parse_span(self.since.as_deref().unwrap_or(DEFAULT_SINCE));
+        let invalid = || ApiError::Invalid("since: a time span such as 7d, 12h or 30m".to_owned());
+        let nanos = i64::try_from(span.ok_or_else(invalid)?.as_nanos()).unwrap_or(i64::MAX);
+        let limit = bounded(self.limit.unwrap_or(DEFAULT_LIMIT), MAX_BACKFILL)?;
+        Ok(BackfillPlan { since: Some(now.plus_nanos(-nanos)), limit })
+    }
+
+    /// Validates a test; returns the number of records.
+    ///
+    /// # Errors
+    /// 400, naming the field.
+    pub fn records(&self) -> ApiResult<usize> {
+        bounded(self.limit.unwrap_or(DEFAULT_TEST), MAX_TEST)
+    }
+}
+
+fn bounded(limit: usize, most: usize) -> ApiResult<usize> {
+    if (1..=most).contains(&limit) {
+        return Ok(limit);
+    }
+    Err(ApiError::Invalid(format!("limit: from 1 to {most}")))
+}
+
+impl From<ManageError> for ApiError {
+    fn from(error: ManageError) -> Self {
+        match error {
+            ManageError::Store(error) => error.into(),
+            ManageError::Unknown { .. } => Self::NotFound(error.to_string()),
+            ManageError::Refused(why) => Self::Conflict(why),
+        }
+    }
+}
+
+/// Returns one evaluator of a project.
+///
+/// # Errors
+/// 404 if there is none of that name or id.
+pub async fn one(
+    store: &Store,
+    project: &ProjectId,
+    name: &str,
+    now: Timestamp,
+) -> ApiResult<EvaluatorStatusView> {
+    let all = manage::list(store, project, now).await?;
+    let is_it = |one: &EvaluatorOverview| one.evaluator.id == name || one.evaluator.name == name;
+    let known: Vec<&str> = all.iter().map(|one| one.evaluator.name.as_str()).collect();
+    let missing = format!("evaluator {name} not found; available: {}", known.join(", "));
+    let found = all.into_iter().find(is_it);
+    Ok(found.ok_or(ApiError::NotFound(missing))?.into())
+}
+
+/// `GET /api/v1/projects/{project}/evaluators`: the online evaluators of a project.
+#[utoipa::path(
+    get,
+    path = "/api/v1/projects/{project}/evaluators",
+    tag = "Quality",
+    params(ProjectParam),
+    responses((status = 200, body = EvaluatorsView))
+)]
+pub(super) async fn list(
+    State(app): State<App>,
+    _: Administrator,
+    PathProject(project): PathProject,
+) -> ApiResult<Json<EvaluatorsView>> {
+    let all = manage::list(&app.store, &project, app.clock.now()).await?;
+    Ok(Json(EvaluatorsView { evaluators: all.into_iter().map(Into::into).collect() }))
+}
+
+/// `GET /api/v1/projects/{project}/evaluators/{name}`: one evaluator, by name or id.
+#[utoipa::path(
+    get,
+    path = "/api/v1/projects/{project}/evaluators/{name}",
+    tag = "Quality",
+    params(
+        ("project" = String, Path, description = "The project's id."),
+        ("name" = String, Path, description = "Name or id of the evaluator."),
+    ),
+    responses((status = 200, body = EvaluatorStatusView))
+)]
+pub(super) async fn show(
+    State(app): State<App>,
+    _: Administrator,
+    Path((project, name)): Path<(String, String)>,
+) -> ApiResult<Json<EvaluatorStatusView>> {
+    let project = project_id(&project)?;
+    Ok(Json(one(&app.store, &project, &name, app.clock.now()).await?))
+}
+
+/// `PUT /api/v1/projects/{project}/evaluators/{name}/state`: pauses or resumes an evaluator.
+#[utoipa::path(
+    put,
+    path = "/api/v1/projects/{project}/evaluators/{name}/state",
+    tag = "Quality",
+    params(
+        ("project" = String, Path, description = "The project's id."),
+        ("name" = String, Path, description = "Name or id of the evaluator."),
+    ),
+    request_body = EvaluatorSwitch,
+    responses((status = 200, body = EvaluatorStatusView))
+)]
+pub(super) async fn switch(
+    State(app): State<App>,
+    Administrator(caller): Administrator,
+    Path((project, name)): Path<(String, String)>,
+    JsonBody(wish): JsonBody<EvaluatorSwitch>,
+) -> ApiResult<Json<EvaluatorStatusView>> {
+    let (project, now) = (project_id(&project)?, app.clock.now());
+    let catalog = caller.catalog(&app);
+    match wish.state {
+        EvaluatorTarget::Active => {
+            manage::resume(&catalog, project.clone(), name.clone(), now).await?;
+        }
+        EvaluatorTarget::Paused => {
+            let reason = wish.reason.unwrap_or_else(|| "paused by a person".to_owned());
+            manage::pause(&catalog, project.clone(), (name.clone(), reason), now).await?;
+        }
+    }
+    if let Some(worker) = app.evaluators() {
+        worker.wake();
+    }
+    Ok(Json(one(&app.store, &project, &name, now).await?))
+}
+
+/// `POST /api/v1/projects/{project}/evaluators/{name}/test`: judges some records without writing
+/// scores.
+#[utoipa::path(
+    post,
+    path = "/api/v1/projects/{project}/evaluators/{name}/test",
+    tag = "Quality",
+    params(
+        ("project" = String, Path, description = "The project's id."),
+        ("name" = String, Path, description = "Name or id of the evaluator."),
+    ),
+    request_body = BackfillRequest,
+    responses((status = 200, body = BackfillView))
+)]
+pub(super) async fn test(
+    State(app): State<App>,
+    _: Administrator,
+    Path((project, name)): Path<(String, String)>,
+    JsonBody(request): JsonBody<BackfillRequest>,
+) -> ApiResult<Json<BackfillView>> {
+    let (project, records) = (project_id(&project)?, request.records()?);
+    let worker = app.evaluators().ok_or_else(not_running)?;
+    if request.dry_run {
+        let plan = BackfillPlan { since: None, limit: records };
+        let estimate = worker.estimate(&project, (&name, plan)).await?;
+        return Ok(Json(BackfillView::new(estimate, true, Vec::new())));
+    }
+    let (estimate, verdicts) = worker.test(&project, (&name, records)).await?;
+    Ok(Json(BackfillView::new(estimate, false, verdicts)))
+}
+
+/// `POST /api/v1/projects/{project}/evaluators/{name}/backfill`: judges what was recorded before.
+#[utoipa::path(
+    post,
+    path = "/api/v1/projects/{project}/evaluators/{name}/backfill",
+    tag = "Quality",
+    params(
+        ("project" = String, Path, description = "The project's id."),
+        ("name" = String, Path, description = "Name or id of the evaluator."),
+    ),
+    request_body = BackfillRequest,
+    responses((status = 200, body = BackfillView))
+)]
+pub(super) async fn backfill(
+    State(app): State<App>,
+    _: Administrator,
+    Path((project, name)): Path<(String, String)>,
+    JsonBody(request): JsonBody<BackfillRequest>,
+) -> ApiResult<Json<BackfillView>> {
+    let (project, plan) = (project_id(&project)?, request.plan(app.clock.now())?);
+    let worker = app.evaluators().ok_or_else(not_running)?;
+    let estimate = match request.dry_run {
+        true => worker.estimate(&project, (&name, plan)).await?,
+        false => worker.backfill(&project, (&name, plan)).await?,
+    };
+    Ok(Json(BackfillView::new(estimate, request.dry_run, Vec::new())))
+}
+
+fn not_running() -> ApiError {
+    ApiError::Conflict(
+        "this server runs no evaluators; use one started by ratchet serve".to_owned(),
+    )
+}

@@ -1,0 +1,193 @@
+use std::collections::BTreeMap;
+
+use ratchet_agent::response::LlmResponse;
+use ratchet_core::catalog::evaluator::document::Evaluator;
+use ratchet_core::environment::Environment;
+use ratchet_core::id::{IdError, ObservationId, ScoreId, TraceId};
+use ratchet_core::judge::evaluator::{EvaluatorPrompt, EvaluatorVerdict};
+use ratchet_core::money::Money;
+use ratchet_core::payload::{Json, Payload};
+use ratchet_core::record::field::{Field, Stamp, StampedValue, WriteKind};
+use ratchet_core::record::merge::{Earliest, Latest, Metadata};
+use ratchet_core::record::observation::{ObservationKind, ObservationPatch};
+use ratchet_core::record::score::draft::ScoreDraft;
+use ratchet_core::record::score::rule::SentValue;
+use ratchet_core::record::score::{DataType, Score, ScoreSource, ScoreTarget};
+use ratchet_core::record::trace::TracePatch;
+use ratchet_core::record::usage::Cost;
+use ratchet_core::time::Timestamp;
+use serde_json::{Value, json};
+
+use super::intake::target_key;
+use crate::score::previous_scores::{FINGERPRINT, JUDGE};
+use crate::score::write_scores::{JUDGE_VERSION, hash};
+
+/// Digits of a trace id of ours.
+const TRACE_DIGITS: usize = 32;
+/// Digits of an observation id of ours.
+const OBSERVATION_DIGITS: usize = 16;
+
+/// The metadata key of an evaluator's name.
+const EVALUATOR: &str = "evaluator";
+/// The metadata key of an evaluator's id.
+pub(super) const EVALUATOR_ID: &str = "evaluator_id";
+const EVALUATOR_VERSION: &str = "evaluator_version";
+const RULE: &str = "evaluation_rule";
+/// The metadata key of the trace of the model call.
+const CALL_TRACE: &str = "judge_trace";
+/// The metadata key of the cost in US dollars.
+const COST: &str = "cost";
+
+/// Who judged, and by what.
+#[derive(Clone, Debug)]
+pub(super) struct VerdictSource<'a> {
+    pub(super) evaluator: &'a Evaluator,
+    pub(super) version: u32,
+    pub(super) rule: &'a str,
+    /// The name of the scores.
+    pub(super) score_name: &'a str,
+    pub(super) target: &'a ScoreTarget,
+    pub(super) judge: &'a str,
+    /// What the judge goes by beside the evaluator.
+    pub(super) judge_version: &'a str,
+    /// Hash of what was judged.
+    pub(super) fingerprint: &'a str,
+    /// The environment of the record.
+    pub(super) environment: &'a Environment,
+}
+
+/// A model call that was answered.
+#[derive(Clone, Debug)]
+pub(super) struct AnsweredCall<'a> {
+    /// Unique per call.
+    pub(super) key: String,
+    pub(super) prompt: &'a EvaluatorPrompt,
+    pub(super) response: &'a LlmResponse,
+    pub(super) sent_at: Timestamp,
+}
+
+/// What a verdict leaves behind.
+#[derive(Clone, Debug)]
+pub(super) struct Written {
+    pub(super) score: ScoreDraft,
+    /// The trace of the model call, if there was one.
+    pub(super) call: Option<(TracePatch, ObservationPatch)>,
+}
+
+/// The id of the score of an evaluator version on a record: one, however often it is judged.
+pub(super) fn score_id(
+    evaluator: &str,
+    version: u32,
+    target: &ScoreTarget,
+) -> Result<ScoreId, IdError> {
+    let key = hash(&["evaluation", evaluator, &version.to_string(), &target_key(target)]);
+    ScoreId::parse(&key)
+}
+
+/// Whether a score is the verdict on what is recorded now.
+pub(super) fn is_current(score: &Score, fingerprint: &str) -> bool {
+    let stored = score.metadata.iter().find(|(key, _)| key == FINGERPRINT);
+    let expected = Json::from_value(&fingerprint.into());
+    stored.is_some_and(|(_, value)| value.as_str() == expected.as_str())
+}
+
+/// The score of a verdict, and the trace of its call.
+pub(super) fn written(
+    source: &VerdictSource<'_>,
+    verdict: EvaluatorVerdict,
+    call: Option<&AnsweredCall<'_>>,
+    now: Timestamp,
+) -> Result<Written, IdError> {
+    let id = score_id(&source.evaluator.id, source.version, source.target)?;
+    let stamp = Stamp::stated(now, WriteKind::Create);
+    let call_trace = call.map(|call| call_records(source, &id, call, now)).transpose()?;
+    let trace_id = call_trace.as_ref().map(|(trace, _)| trace.id.to_string());
+    let cost = call.map(|call| call.response.cost.map(Money::dollars));
+    let facts = [
+        (EVALUATOR, json!(source.evaluator.name)),
+        (EVALUATOR_ID, json!(source.evaluator.id)),
+        (EVALUATOR_VERSION, json!(source.version)),
+        (RULE, json!(source.rule)),
+        (JUDGE, json!(source.judge)),
+        (JUDGE_VERSION, json!(source.judge_version)),
+        (FINGERPRINT, json!(source.fingerprint)),
+        (CALL_TRACE, json!(trace_id)),
+        // The offline judge costs nothing; the cost of a call may be unknown.
+        (COST, cost.map_or(json!(0.0), |cost| json!(cost))),
+    ];
+    let data_type = match verdict.value {
+        SentValue::Number(_) => DataType::Numeric,
+        SentValue::Bool(_) => DataType::Boolean,
+        SentValue::Text(_) => DataType::Categorical,
+    };
+    let score = ScoreDraft {
+        name: Some(source.score_name.to_owned()),
+        value: Some(verdict.value),
+        data_type: Some(data_type),
+        comment: Field::new(verdict.rationale, stamp),
+        environment: Field::new(source.environment.clone(), stamp),
+        metadata: metadata(stamp, facts),
+        ..ScoreDraft::new(id, source.target.clone(), ScoreSource::Eval, stamp)
+    };
+    Ok(Written { score, call: call_trace })
+}
+
+fn call_records(
+    source: &VerdictSource<'_>,
+    score: &ScoreId,
+    call: &AnsweredCall<'_>,
+    now: Timestamp,
+) -> Result<(TracePatch, ObservationPatch), IdError> {
+    let key = hash(&["evaluation-call", &call.key, &source.evaluator.id]);
+    let trace = TraceId::parse(key.get(..TRACE_DIGITS).unwrap_or(&key))?;
+    let id = ObservationId::parse(key.get(key.len() - OBSERVATION_DIGITS..).unwrap_or(&key))?;
+    let stamp = Stamp::stated(now, WriteKind::Create);
+    let environment = Field::new(Environment::of_judges(), stamp);
+    let name = Field::new(format!("Evaluate: {}", source.evaluator.name), stamp);
+    let input = Field::new(Payload::Json(Json::from_value(&messages(call.prompt))), stamp);
+    let output = Field::new(Payload::Text(call.response.text.as_str().into()), stamp);
+    let facts = [
+        (EVALUATOR, json!(source.evaluator.name)),
+        (EVALUATOR_VERSION, json!(source.version)),
+        ("target", json!(target_key(source.target))),
+        ("score", json!(score.to_string())),
+    ];
+    let total = |cost: Money| Cost::new(BTreeMap::from([("total".to_owned(), cost)]));
+    let observation = ObservationPatch {
+        kind: Field::new(ObservationKind::Generation, stamp),
+        name: name.clone(),
+        start: Earliest(Some(call.sent_at)),
+        end: Latest(Some(now)),
+        environment: environment.clone(),
+        model: Field::new(call.response.model.clone(), stamp),
+        usage: Field::new(call.response.usage.clone(), stamp),
+        cost: Field::if_some(call.response.cost.map(total), stamp),
+        input: input.clone(),
+        output: output.clone(),
+        ..ObservationPatch::new(id.clone(), Some(trace.clone()))
+    };
+    let trace = TracePatch {
+        timestamp: Earliest(Some(call.sent_at)),
+        name,
+        environment,
+        input,
+        output,
+        metadata: metadata(stamp, facts),
+        root: Field::new(id, stamp),
+        ..TracePatch::new(trace)
+    };
+    Ok((trace, observation))
+}
+
+fn messages(prompt: &EvaluatorPrompt) -> Value {
+    let system = ("system", &prompt.system);
+    let rest = prompt.messages.iter().map(|(role, text)| (role.as_str(), text));
+    let all = std::iter::once(system).chain(rest);
+    all.map(|(role, text)| json!({ "role": role, "content": text })).collect()
+}
+
+fn metadata<const N: usize>(stamp: Stamp, facts: [(&str, Value); N]) -> Metadata {
+    let stamped = |value: &Value| StampedValue { stamp, value: Some(Json::from_value(value)) };
+    let known = facts.iter().filter(|(_, value)| !value.is_null());
+    Metadata::new(known.map(|(key, value)| ((*key).to_owned(), stamped(value))))
+}

@@ -1,0 +1,69 @@
+use std::collections::HashSet;
+
+use ratchet_core::environment::Environment;
+use ratchet_core::id::{SessionId, TraceId};
+use ratchet_core::time::Timestamp;
+
+use crate::StoreResult;
+use crate::project::ProjectId;
+use crate::telemetry::{Telemetry, TelemetryEngine};
+
+/// A trace that evaluators have not seen as it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedTrace {
+    pub(crate) number: i64,
+    /// When it was last written, by the server's clock.
+    pub changed_at: Timestamp,
+    /// `None` if it was deleted since.
+    pub trace: Option<TraceId>,
+    /// `None` if it was deleted since.
+    pub project: Option<ProjectId>,
+    pub session: Option<SessionId>,
+    pub environment: Option<Environment>,
+}
+
+impl Telemetry {
+    /// Sets the projects whose traces are put into the outbox of evaluators, from the next commit
+    /// on.
+    pub fn set_evaluated_projects(&self, projects: HashSet<ProjectId>) {
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.set_evaluated_projects(projects),
+        }
+    }
+
+    /// Returns traces that evaluators have not seen as they are now, and that were last written at
+    /// a moment or before it.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn changed_traces(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> StoreResult<Vec<ChangedTrace>> {
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.changed_traces(before, limit).await,
+        }
+    }
+
+    /// Returns whether a trace was written again since evaluators were handed it.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn has_changed(&self, project: ProjectId, trace: TraceId) -> StoreResult<bool> {
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.has_changed(project, trace).await,
+        }
+    }
+
+    /// Removes traces from the outbox, except those that were written again since they were read.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn forget_changed_traces(&self, seen: &[ChangedTrace]) -> StoreResult<()> {
+        let seen = seen.iter().map(|changed| (changed.number, changed.changed_at)).collect();
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.forget_changed_traces(seen).await,
+        }
+    }
+}

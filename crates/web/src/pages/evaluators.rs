@@ -1,0 +1,381 @@
+//! Online evaluators: what judges traces as they arrive, how it does, and its buttons.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+use maud::{Markup, html};
+use ratchet_core::catalog::evaluator::document::{
+    EvaluationRule, EvaluationTarget, EvaluatorState,
+};
+use ratchet_core::record::score::rule::SentValue;
+use ratchet_stages::score::evaluators::EvaluationWorker;
+use ratchet_stages::score::evaluators::backfill::{BackfillEstimate, BackfillPlan, TestVerdict};
+use ratchet_stages::score::evaluators::manage::{self, EvaluatorOverview, ManageError};
+
+use crate::components::badge;
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{copy, empty, figure, toast};
+use crate::form::PageForm;
+use crate::frame::{Page, Section};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::RequestContext;
+use crate::web::Web;
+
+/// Traces of a test.
+const TESTED: usize = 3;
+/// How far a backfill goes back.
+const BACKFILL_DAYS: u64 = 7;
+/// Records of a backfill at most.
+const BACKFILL_LIMIT: usize = 10_000;
+const DAY: Duration = Duration::from_secs(86_400);
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/project/{project}/evaluators", get(list))
+        .route("/project/{project}/evaluators/{evaluator}", get(show))
+        .route("/project/{project}/evaluators/{evaluator}/do", post(act))
+}
+
+async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    let all = manage::list(&web.store, &ctx.project_id(), ctx.now).await?;
+    let active = all.iter().filter(|one| one.state == EvaluatorState::Active).count();
+    let mut page = Page::new(Section::Evaluators, "Evaluators");
+    page.summary =
+        html! { (active) " of " (all.len()) " active: they judge traces as they arrive." };
+    page.body = html! {
+        @if all.is_empty() { (nothing()) } @else { (overview(&all, &ctx)) }
+    };
+    Ok(page.show(&ctx))
+}
+
+fn nothing() -> Markup {
+    let how = html! {
+        p { "An evaluator has a judge score every trace, observation or session soon after its last "
+            "change. A rule selects the records, and the share of them." }
+        p.muted { "Create both with the Langfuse SDK or API:" }
+        (copy::snippet("POST /api/public/v2/evaluators"))
+        (copy::snippet("POST /api/public/v2/evaluation-rules"))
+    };
+    empty::empty("No evaluators yet", &how)
+}
+
+fn overview(all: &[EvaluatorOverview], ctx: &RequestContext) -> Markup {
+    let columns = vec![
+        Column::wide("Evaluator"),
+        Column::text("State"),
+        Column::text("Judge"),
+        Column::number("Judged, 24 h"),
+        Column::number("Waiting"),
+        Column::number("Mean lag"),
+        Column::number("Failed, 24 h"),
+        Column::number("Cost today"),
+        Column::text("Agreement with people"),
+    ];
+    let row = |one: &EvaluatorOverview| Row {
+        id: one.evaluator.id.clone(),
+        link: Some(ctx.to(&["evaluators", &one.evaluator.id])),
+        cells: vec![
+            html! { bdi { (one.evaluator.name) } },
+            state(&one.state),
+            html! { (one.judge().unwrap_or_else(|| "none".to_owned())) },
+            html! { (figure::grouped(one.last_day.judged)) },
+            html! { (figure::grouped(one.queue.waiting)) },
+            lag(one),
+            html! { (figure::grouped(one.last_day.failed)) },
+            cost(one),
+            agreement(one),
+        ],
+        failed: one.queue.dead > 0,
+    };
+    let rows = all.iter().map(row).collect();
+    table::table(&Table { caption: "Evaluators".to_owned(), columns, rows, select_for: None })
+}
+
+fn state(state: &EvaluatorState) -> Markup {
+    match state {
+        EvaluatorState::Paused(_, why) => html! { span title=(why) { (badge::tag("paused")) } },
+        other => badge::tag(other.as_str()),
+    }
+}
+
+fn lag(one: &EvaluatorOverview) -> Markup {
+    html! { @match one.mean_lag_seconds() {
+        Some(seconds) => { (figure::number(seconds)) " s" },
+        None => { "–" },
+    } }
+}
+
+fn cost(one: &EvaluatorOverview) -> Markup {
+    let today = one.today.cost + one.today.reserved;
+    html! {
+        (figure::money(today))
+        @if one.today.unpriced > 0 { " + " (one.today.unpriced) " calls of unknown cost" }
+    }
+}
+
+fn agreement(one: &EvaluatorOverview) -> Markup {
+    let Some(estimate) = one.agreement else { return html! { "–" } };
+    html! {
+        (figure::percent(estimate.value))
+        @if let Some(interval) = estimate.interval {
+            " (95% CI " (figure::percent(interval.lower)) " to " (figure::percent(interval.upper)) ")"
+        }
+        ", n = " (estimate.n)
+    }
+}
+
+async fn show(
+    State(web): State<Web>,
+    ctx: RequestContext,
+    Path((_, id)): Path<(String, String)>,
+) -> PageResult<Markup> {
+    let done = match ctx.params.get("done") {
+        Some("paused") => Some("Evaluator paused"),
+        Some("resumed") => Some("Evaluator resumed"),
+        Some("queued") => Some("Backfill queued"),
+        _ => None,
+    };
+    let extra = html! { @if let Some(done) = done { (toast::toast(done)) } };
+    one_page(&web, &ctx, &id, &extra).await
+}
+
+async fn one_page(web: &Web, ctx: &RequestContext, id: &str, extra: &Markup) -> PageResult<Markup> {
+    let all = manage::list(&web.store, &ctx.project_id(), ctx.now).await?;
+    let one = all.into_iter().find(|one| one.evaluator.id == id);
+    let one = one.ok_or_else(|| PageError::NotFound("evaluator not found".to_owned()))?;
+    let mut page = Page::new(Section::Evaluators, &one.evaluator.name);
+    page.summary = html! { (one.evaluator.description.as_deref().unwrap_or_default()) };
+    page.body = html! {
+        (extra)
+        @if let EvaluatorState::Paused(_, why) = &one.state { p.muted { "Paused: " bdi { (why) } } }
+        (facts(&one))
+        @if ctx.viewer.can_change() { (buttons(&one, ctx)) }
+        @for rule in &one.rules { (rule_line(rule)) }
+        @if one.queue.dead > 0 {
+            p { (one.queue.dead) " evaluations were given up. "
+                a href=(ctx.to(&["settings"])) { "Failed jobs" } " has the reasons." }
+        }
+    };
+    Ok(page.show(ctx))
+}
+
+fn facts(one: &EvaluatorOverview) -> Markup {
+    let day = &one.last_day;
+    html! {
+        dl.facts {
+            dt { "State" } dd { (state(&one.state)) }
+            dt { "Judge" } dd { (one.judge().unwrap_or_else(|| "none".to_owned())) }
+            dt { "Score" } dd { bdi { (one.score_name()) } }
+            dt { "Judged, last 24 h" } dd { (figure::grouped(day.judged)) }
+            dt { "Skipped, last 24 h" } dd { (figure::grouped(day.skipped)) }
+            dt { "Failed attempts, last 24 h" } dd { (figure::grouped(day.failed)) }
+            dt { "Model calls, last 24 h" } dd { (figure::grouped(day.calls)) }
+            dt { "Waiting" } dd { (figure::grouped(one.queue.waiting)) }
+            dt { "Mean lag after the last change" } dd { (lag(one)) }
+            dt { "Cost today (UTC)" } dd {
+                (cost(one)) @if let Some(cap) = one.evaluator.cost_cap() {
+                    " of at most " (figure::money(cap))
+                }
+            }
+            dt { "Agreement with people" } dd { (agreement(one)) }
+        }
+    }
+}
+
+fn rule_line(rule: &EvaluationRule) -> Markup {
+    let target = match rule.target {
+        EvaluationTarget::Trace => "traces",
+        EvaluationTarget::Observation => "observations",
+        EvaluationTarget::Session => "sessions",
+        EvaluationTarget::Experiment => "experiment runs",
+    };
+    html! {
+        p.muted {
+            "Rule " bdi { (rule.name) } ": "
+            @if rule.is_running() { "running" } @else { "not running" }
+            ", " (figure::percent(rule.sampling)) " of " (target)
+            @if !rule.filter.is_empty() { " that match " (rule.filter.len()) " conditions" }
+            ", " (rule.delay().as_secs()) " s after the last change."
+        }
+    }
+}
+
+fn buttons(one: &EvaluatorOverview, ctx: &RequestContext) -> Markup {
+    let action = ctx.to(&["evaluators", &one.evaluator.id, "do"]);
+    let is_paused = matches!(one.state, EvaluatorState::Paused(..));
+    html! {
+        form.inline method="post" action=(action) {
+            (ctx.viewer.form_token.field())
+            @if is_paused {
+                button.button.primary type="submit" name="do" value="resume" { "Resume" }
+            } @else if one.state == EvaluatorState::Active {
+                button.button type="submit" name="do" value="pause" { "Pause" }
+            }
+            " "
+            button.button type="submit" name="do" value="estimate-test" { "Test" }
+            " "
+            button.button type="submit" name="do" value="estimate-backfill" { "Backfill" }
+        }
+    }
+}
+
+async fn act(
+    State(web): State<Web>,
+    Path((_, id)): Path<(String, String)>,
+    PageForm { ctx, form }: PageForm,
+) -> PageResult<Response> {
+    ctx.viewer.may_change()?;
+    let (project, catalog) = (ctx.project_id(), ctx.viewer.catalog(&web));
+    let done = match form.get("do") {
+        Some("pause") => {
+            let reason = format!("paused by {}", ctx.viewer.name());
+            manage::pause(&catalog, project, (id.clone(), reason), ctx.now)
+                .await
+                .map_err(refused)?;
+            "paused"
+        }
+        Some("resume") => {
+            manage::resume(&catalog, project, id.clone(), ctx.now).await.map_err(refused)?;
+            "resumed"
+        }
+        Some("backfill") => {
+            let plan = (id.as_str(), plan(&ctx));
+            worker(&web)?.backfill(&project, plan).await.map_err(refused)?;
+            "queued"
+        }
+        Some(other) => return try_out(&web, &ctx, (&id, other)).await,
+        None => return Err(PageError::Bad("do: must name an action".to_owned())),
+    };
+    if let Some(worker) = web.evaluators() {
+        worker.wake();
+    }
+    let to = ctx.to(&["evaluators", &id]).with("done", done);
+    Ok(Redirect::to(&to.to_string()).into_response())
+}
+
+/// Estimates and tests, whose result is shown on the page itself.
+async fn try_out(
+    web: &Web,
+    ctx: &RequestContext,
+    (id, what): (&str, &str),
+) -> PageResult<Response> {
+    let (worker, project) = (worker(web)?, ctx.project_id());
+    let extra = match what {
+        "estimate-test" => {
+            let plan = BackfillPlan { since: None, limit: TESTED };
+            let estimate = worker.estimate(&project, (id, plan)).await.map_err(refused)?;
+            confirm(ctx, id, &estimate, ("test", "Run test", "No score is written."))
+        }
+        "estimate-backfill" => {
+            let estimate = worker.estimate(&project, (id, plan(ctx))).await.map_err(refused)?;
+            let note = "Traces of the last 7 days. What is judged already is not judged again.";
+            confirm(ctx, id, &estimate, ("backfill", "Start backfill", note))
+        }
+        "test" => {
+            let (_, verdicts) = worker.test(&project, (id, TESTED)).await.map_err(refused)?;
+            tested(ctx, &verdicts)
+        }
+        _ => return Err(PageError::Bad("do: unknown action".to_owned())),
+    };
+    Ok(one_page(web, ctx, id, &extra).await?.into_response())
+}
+
+fn plan(ctx: &RequestContext) -> BackfillPlan {
+    let nanos = i64::try_from(DAY.as_nanos()).unwrap_or(i64::MAX);
+    let days = i64::try_from(BACKFILL_DAYS).unwrap_or(i64::MAX);
+    let since = Some(ctx.now.plus_nanos(-nanos.saturating_mul(days)));
+    BackfillPlan { since, limit: BACKFILL_LIMIT }
+}
+
+fn confirm(
+    ctx: &RequestContext,
+    id: &str,
+    estimate: &BackfillEstimate,
+    (action, label, note): (&str, &str, &str),
+) -> Markup {
+    let open = estimate.records.saturating_sub(estimate.judged);
+    html! {
+        section.settings {
+            h2 { (label) "?" }
+            p {
+                (figure::grouped(estimate.records as u64)) " records match, "
+                (figure::grouped(open as u64)) " of them are not judged by this version. Judge: "
+                (estimate.judge) ". Cost: "
+                @match estimate.max_cost {
+                    Some(most) => { "at most " (figure::money(most)) },
+                    None => { "unknown, because the model has no price" },
+                }
+                ". " (note)
+            }
+            form.inline method="post" action=(ctx.to(&["evaluators", id, "do"])) {
+                (ctx.viewer.form_token.field())
+                button.button.primary type="submit" name="do" value=(action) { (label) }
+                " " a.button href=(ctx.to(&["evaluators", id])) { "Cancel" }
+            }
+        }
+    }
+}
+
+fn tested(ctx: &RequestContext, verdicts: &[TestVerdict]) -> Markup {
+    let columns = vec![
+        Column::text("Record"),
+        Column::number("Score"),
+        Column::number("Cost"),
+        Column::wide("Rationale"),
+    ];
+    let row = |tested: &TestVerdict| {
+        let (value, comment) = match &tested.verdict {
+            Ok(verdict) => (value_text(&verdict.value), verdict.rationale.as_str()),
+            Err(why) => ("–".to_owned(), why.as_str()),
+        };
+        let parts: Vec<&str> = tested.record.split('/').collect();
+        let link = match parts.as_slice() {
+            ["trace" | "observation", trace, ..] => Some(ctx.to(&["traces", trace])),
+            ["session", session] => Some(ctx.to(&["sessions", session])),
+            _ => None,
+        };
+        Row {
+            id: tested.record.clone(),
+            link,
+            cells: vec![
+                html! { code { bdi { (tested.record) } } },
+                html! { (value) },
+                figure::cost(tested.cost),
+                html! { bdi title=(comment) { (comment) } },
+            ],
+            failed: tested.verdict.is_err(),
+        }
+    };
+    let rows = verdicts.iter().map(row).collect();
+    html! {
+        section.settings {
+            h2 { "Test" }
+            p.muted { "No score was written." }
+            (table::table(&Table { caption: "Test".to_owned(), columns, rows, select_for: None }))
+        }
+    }
+}
+
+fn value_text(value: &SentValue) -> String {
+    match value {
+        SentValue::Number(number) => figure::number(*number),
+        SentValue::Text(text) => text.clone(),
+        SentValue::Bool(truth) => truth.to_string(),
+    }
+}
+
+fn worker(web: &Web) -> PageResult<&EvaluationWorker> {
+    let worker = web.evaluators().map(AsRef::as_ref);
+    worker.ok_or_else(|| PageError::Bad("this server runs no evaluators".to_owned()))
+}
+
+fn refused(error: ManageError) -> PageError {
+    match error {
+        ManageError::Store(error) => error.into(),
+        ManageError::Unknown { .. } => PageError::NotFound(error.to_string()),
+        ManageError::Refused(why) => PageError::Bad(why),
+    }
+}
