@@ -93,7 +93,8 @@ pub(crate) async fn with_project<T>(
 ) -> anyhow::Result<T> {
     with(&args.target, command, async |target| {
         let project = target.project(args.project.as_deref()).await?;
-        work(target, &project).await
+        // Boxed: the futures of commands nest deeper than the compiler follows.
+        Box::pin(work(target, &project)).await
     })
     .await
 }

@@ -8,6 +8,7 @@ pub mod skill;
 pub mod dataset;
 /// Experiments: runs of an agent over a dataset.
 pub mod experiment;
+pub mod run_comparison;
 /// Evaluators and their rules: what is judged online, by whom, and how.
 pub mod evaluator;
 /// Agents: aliases, people responsible, targets and review capacity.

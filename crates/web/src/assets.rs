@@ -41,6 +41,7 @@ const FILES: &[(&str, &str)] = &[
     ("ratchet.js", include_str!("assets/ratchet.js")),
     ("keys.js", include_str!("assets/keys.js")),
     ("lists.js", include_str!("assets/lists.js")),
+    ("suggest.js", include_str!("assets/suggest.js")),
     ("home.js", include_str!("assets/home.js")),
     ("trace.js", include_str!("assets/trace.js")),
     ("dashboards.js", include_str!("assets/dashboards.js")),

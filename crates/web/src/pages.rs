@@ -58,7 +58,7 @@ use crate::{assets, csrf, docs, page_error, policy, sign_in};
 pub use reports::report_document;
 
 /// Paths without a project, which redirect to the viewer's first project.
-const SHORT: [&str; 18] = [
+const SHORT: [&str; 19] = [
     "traces",
     "observations",
     "sessions",

@@ -130,7 +130,7 @@ async fn shown(
     page.crumbs = vec![("Agents".to_owned(), Section::Agents.link(ctx))];
     page.summary = html! {
         "Review queue " bdi { (agent.settings.queue_name(&agent.name, agents)) } ", changed "
-        (figure::ago(agent.updated_at, ctx.now)) "."
+        (figure::ago(agent.updated_at, &ctx.time)) "."
     };
     page.action = html! {
         a.button href=(ctx.to(&["traces"]).without("agent").with("agent", &agent.name)) { "View traces" }

@@ -225,6 +225,7 @@ fn filter() -> Markup {
     let field = FilterField {
         action: here.path(),
         kept: Markup::default(),
+        suggestions: String::new(),
         typed: "level:error cost>ten",
         example: "level:error cost>0.10",
         problems: vec![("cost>ten", "cost needs a number, such as cost>0.10")],

@@ -19,6 +19,8 @@ mod session_row;
 mod search;
 /// The field for the filter, and everything that can be clicked instead.
 mod bar;
+/// Completion of the filter.
+mod suggest;
 /// What there is to choose from.
 mod facets;
 mod summary;

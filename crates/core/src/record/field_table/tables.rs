@@ -77,13 +77,13 @@ pub static TRACE: RecordTable<T> = RecordTable {
     default_columns: &[
         F::Name,
         F::Time,
+        F::Input,
+        F::Output,
         F::Latency,
         F::Tokens,
         F::Cost,
-        F::Observations,
         F::User,
         F::Session,
-        F::Environment,
         F::Tags,
     ],
 };
@@ -197,7 +197,6 @@ pub static SESSION: RecordTable<SessionColumn, SessionOrder> = RecordTable {
         F::Cost,
         F::Errors,
         F::LastActivity,
-        F::Session,
     ],
 };
 

@@ -3,8 +3,7 @@ use maud::{Markup, html};
 use ratchet_core::catalog::dataset::DatasetStatus;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{Dataset, DatasetItem, DatasetItemQuery, DatasetMoment};
-use ratchet_store::experiment::{Experiment, RunQuery};
-use ratchet_store::query::{PageNumber, Paging};
+use ratchet_store::query::PageNumber;
 
 use super::{ROWS, form, preview};
 use crate::components::table::{self, Column, Row, Table};
@@ -222,73 +221,4 @@ fn no_items(asked: &ItemFilter, dataset: &Dataset, ctx: &RequestContext) -> Mark
         (copy::snippet("question,expected_output,tenant\nWhere is my parcel?,It arrives on Monday.,acme"))
     };
     empty::empty("No items yet.", &how)
-}
-
-pub(super) async fn runs(
-    State(web): State<Web>,
-    ctx: RequestContext,
-    Path((_, name)): Path<(String, String)>,
-) -> PageResult<Markup> {
-    let dataset = find(&web, &ctx, name).await?;
-    let cursor = ctx.params.get("cursor").map(str::to_owned);
-    let query = RunQuery {
-        project: ctx.project_id(),
-        dataset: dataset.id.clone(),
-        name: None,
-        paging: Paging::After { cursor: cursor.clone(), limit: ROWS },
-    };
-    let runs = web.store.telemetry.runs(query).await?;
-    let mut page = begin(&dataset, &ctx);
-    page.body = html! {
-        (tabs(&dataset, &ctx, "Runs"))
-        @if runs.rows.is_empty() { (no_runs()) } @else {
-            (chooser(&runs.rows, &dataset, &ctx))
-            (table::pager(&ctx.here(), cursor.is_some(), runs.cursor.as_deref()))
-        }
-    };
-    Ok(page.show(&ctx))
-}
-
-/// The runs, two of which can be chosen to be compared.
-fn chooser(runs: &[Experiment], dataset: &Dataset, ctx: &RequestContext) -> Markup {
-    let action = ctx.to(&["datasets", &dataset.name, "compare"]);
-    let choice = |side: &str, run: &Experiment, chosen: bool| {
-        html! {
-            input type="radio" name=(side) value=(run.id) checked[chosen]
-                  aria-label={ (run.name) " as " (side) };
-        }
-    };
-    html! {
-        form method="get" action=(action.path()) {
-            div.table-wrap tabindex="0" role="region" aria-label="Runs" {
-                table data-rows {
-                    thead { tr {
-                        th scope="col" { "Baseline" } th scope="col" { "Candidate" }
-                        th scope="col" { "Run" } th.wide scope="col" { "Description" }
-                        th scope="col" { "Created" }
-                    } }
-                    tbody {
-                        @for (index, run) in runs.iter().enumerate() {
-                            tr {
-                                td data-label="Baseline" { (choice("before", run, index == 1)) }
-                                td data-label="Candidate" { (choice("after", run, index == 0)) }
-                                td { a.row-link href=(ctx.to(&["datasets", &dataset.name, "runs", &run.id])) { bdi { (run.name) } } }
-                                td.wide { (run.description.as_deref().unwrap_or_default()) }
-                                td { (figure::ago(run.created_at, &ctx.time)) }
-                            }
-                        }
-                    }
-                }
-            }
-            button.button.primary type="submit" { "Compare" }
-        }
-    }
-}
-
-fn no_runs() -> Markup {
-    let how = html! {
-        p { "A run executes an agent on every item." }
-        (copy::snippet("dataset = langfuse.get_dataset(\"refunds\")\ndataset.run_experiment(name=\"baseline\", task=lambda item, **_: agent(item.input))"))
-    };
-    empty::empty("No runs yet.", &how)
 }

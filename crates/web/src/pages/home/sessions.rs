@@ -8,7 +8,8 @@ use crate::components::figure;
 use crate::components::table::{Column, Row, Table, table};
 use crate::frame::Section;
 use crate::page_error::PageResult;
-use crate::pages::sessions::{errors, newest, title_of};
+use crate::pages::lists::errors;
+use crate::pages::sessions::{newest, title_of};
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
@@ -37,7 +38,7 @@ pub(super) async fn latest(web: &Web, ctx: &RequestContext) -> PageResult<Markup
                 html! { (figure::grouped(session.traces)) },
                 errors(session.errors),
                 figure::cost_in_part(session.cost, session.approximate_cost),
-                figure::ago(session.last_at, ctx.now),
+                figure::ago(session.last_at, &ctx.time),
             ],
             failed: session.errors > 0,
             id,

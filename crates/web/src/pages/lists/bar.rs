@@ -9,6 +9,7 @@ use super::column::ListColumn;
 use super::export::Format;
 use super::facets::Facet;
 use super::state::{ListState, SCORE, here};
+use super::suggest::suggestions;
 use super::views;
 use crate::components::figure;
 use crate::components::filter_bar::{self, FilterField};
@@ -26,7 +27,7 @@ pub(super) fn bar(
     scores: &[String],
 ) -> Markup {
     html! {
-        (field(ctx, state))
+        (field(ctx, state, suggestions(state.on, facets, scores)))
         (problems(state))
         div.list-tools {
             (chips(ctx, state))
@@ -42,7 +43,7 @@ pub(super) fn bar(
     }
 }
 
-fn field(ctx: &RequestContext, state: &ListState) -> Markup {
+fn field(ctx: &RequestContext, state: &ListState, suggestions: String) -> Markup {
     let example = match state.on {
         ListKind::Traces => "level:error cost>0.10 latency>2s name:refund* -tag:test \"free text\"",
         ListKind::Observations => {
@@ -60,6 +61,7 @@ fn field(ctx: &RequestContext, state: &ListState) -> Markup {
         kept: kept(&list.clone().without("q")),
         typed: &state.typed,
         example,
+        suggestions,
         problems: problems.map(|problem| (typed(problem), problem.message.as_str())).collect(),
     })
 }

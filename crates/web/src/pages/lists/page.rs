@@ -81,6 +81,7 @@ pub(super) async fn show<R: ListedRow>(
         @if ctx.viewer.can_change() { (bulk::bar(&ctx, R::ON, &targets)) }
         (pager(&ctx, &state, &found))
         script type="module" src=(assets::address("lists.js")) {}
+        script type="module" src=(assets::address("suggest.js")) {}
     };
     Ok(page.show(&ctx))
 }
@@ -217,6 +218,9 @@ fn nothing(ctx: &RequestContext, state: &ListState) -> Markup {
             },
         );
     }
+    if state.on == ListKind::Sessions {
+        return no_sessions(ctx);
+    }
     empty::empty(
         "No data in this time range",
         &html! {
@@ -226,4 +230,15 @@ fn nothing(ctx: &RequestContext, state: &ListState) -> Markup {
             p { a href=(here(ctx, state.on).with("range", "all")) { "Show all time" } }
         },
     )
+}
+
+fn no_sessions(ctx: &RequestContext) -> Markup {
+    let how = html! {
+        p { "Set a session ID on your traces to group them." }
+        (copy::snippet("from langfuse import get_client, propagate_attributes\n\nlangfuse = get_client()\nwith langfuse.start_as_current_observation(name=\"answer\"):\n    with propagate_attributes(session_id=\"chat-42\", user_id=\"ann\"):\n        ..."))
+        p.muted { "OpenTelemetry spans with " code { "session.id" } " or "
+            code { "gen_ai.conversation.id" } " do the same." }
+        p { a href=(here(ctx, ListKind::Sessions).with("range", "all")) { "Show all time" } }
+    };
+    empty::empty("No sessions in this time range", &how)
 }

@@ -150,7 +150,7 @@ fn row(item: &QueueItem, subjects: &Subjects, people: &People<'_>, ctx: &Request
             html! { (item.kind.as_str().to_lowercase()) },
             state,
             html! { bdi { (people.of(&item.id).join(", ")) } },
-            figure::ago(item.created_at, ctx.now),
+            figure::ago(item.created_at, &ctx.time),
         ],
         failed: false,
     }

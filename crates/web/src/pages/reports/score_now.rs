@@ -41,9 +41,10 @@ async fn score(State(web): State<Web>, PageForm { ctx, .. }: PageForm) -> PageRe
     if !known.iter().any(|schedule| schedule.name == NAME) {
         let cron = Cron::parse(CRON).map_err(|why| PageError::Bad(why.to_string()))?;
         let scoring = ScheduledScoring {
-            judge: "offline".to_owned(),
+            judge: ratchet_core::judge::offline::NAME.to_owned(),
             rubric: ratchet_core::judge::rubric::DEFAULT.to_owned(),
             max_cost: None,
+            scope: Default::default(),
         };
         let new = NewSchedule {
             name: NAME.to_owned(),

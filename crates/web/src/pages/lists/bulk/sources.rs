@@ -18,7 +18,7 @@ use crate::web::Web;
 /// Maximum number of traces of the selected sessions.
 const MAX_TRACES: u64 = 10_000;
 
-fn bad(why: IdError) -> PageError {
+fn bad(why: &IdError) -> PageError {
     PageError::Bad(why.to_string())
 }
 
@@ -29,11 +29,13 @@ pub(super) async fn traces_of(
     (ids, on): (&[String], ListKind),
 ) -> PageResult<Vec<TraceId>> {
     match on {
-        ListKind::Traces => ids.iter().map(|id| TraceId::parse(id).map_err(bad)).collect(),
+        ListKind::Traces => {
+            ids.iter().map(|id| TraceId::parse(id).map_err(|why| bad(&why))).collect()
+        }
         ListKind::Observations => {
             let mut traces = BTreeSet::new();
             for id in ids {
-                let id = ObservationId::parse(id).map_err(bad)?;
+                let id = ObservationId::parse(id).map_err(|why| bad(&why))?;
                 let seen = web.store.telemetry.observation(ctx.project_id(), id).await?;
                 traces.extend(seen.map(|seen| seen.trace));
             }
@@ -113,14 +115,16 @@ async fn source(
 ) -> PageResult<Option<Source>> {
     let (telemetry, project) = (&web.store.telemetry, ctx.project_id());
     if on == ListKind::Observations {
-        let seen = telemetry.observation(project, ObservationId::parse(id).map_err(bad)?).await?;
+        let seen = telemetry
+            .observation(project, ObservationId::parse(id).map_err(|why| bad(&why))?)
+            .await?;
         return Ok(seen.map(|seen| Source {
             trace: seen.trace.to_string(),
             observation: Some(seen.id.to_string()),
             content: seen.content.unwrap_or_default(),
         }));
     }
-    let trace = telemetry.trace(project, TraceId::parse(id).map_err(bad)?).await?;
+    let trace = telemetry.trace(project, TraceId::parse(id).map_err(|why| bad(&why))?).await?;
     Ok(trace.map(|trace| Source {
         trace: trace.id.to_string(),
         observation: None,
@@ -130,7 +134,7 @@ async fn source(
 
 /// A session is its first input and its last output.
 async fn sessions(web: &Web, ctx: &RequestContext, ids: &[String]) -> PageResult<Vec<Source>> {
-    let ids = ids.iter().map(|id| SessionId::parse(id).map_err(bad));
+    let ids = ids.iter().map(|id| SessionId::parse(id).map_err(|why| bad(&why)));
     let ids = ids.collect::<PageResult<Vec<_>>>()?;
     let ends = web.store.telemetry.session_ends(ctx.project_id(), ids).await?;
     let source = |ends: SessionEnds| {

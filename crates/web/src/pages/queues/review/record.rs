@@ -144,7 +144,7 @@ impl Record {
             p.review-facts.muted {
                 b { bdi { (elide(trace.user.as_deref().unwrap_or("unknown user"), NAME)) } }
                 @if let Some(agent) = &trace.agent { " asked " bdi { (elide(agent, NAME)) } }
-                ", " (figure::when(trace.timestamp, ctx.now)) ", " (trace.environment.as_str())
+                ", " (figure::when(trace.timestamp, &ctx.time)) ", " (trace.environment.as_str())
                 @if let Some(latency) = trace.summary.latency() { ", " (figure::duration(latency)) }
                 @if trace.summary.levels.error > 0 { " " (badge::level(Level::Error)) }
                 @if ctx.viewer.can_read() {
