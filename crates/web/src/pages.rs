@@ -57,8 +57,9 @@ use crate::{assets, csrf, docs, page_error, policy, sign_in};
 
 pub use reports::report_document;
 
-/// Paths without a project, which redirect to the viewer's first project.
-const SHORT: [&str; 19] = [
+/// Paths without a project, which redirect to the viewer's first project. `/metrics` is not among them:
+/// it is for Prometheus.
+const SHORT: [&str; 18] = [
     "traces",
     "observations",
     "sessions",
@@ -69,7 +70,6 @@ const SHORT: [&str; 19] = [
     "queues",
     "labels",
     "matrix",
-    "metrics",
     "evaluators",
     "datasets",
     "prompts",
