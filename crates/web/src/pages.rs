@@ -33,6 +33,8 @@ mod score_compare;
 /// Judge calibration.
 mod calibration;
 mod labels;
+mod matrix;
+mod metrics;
 /// Online evaluators.
 mod evaluators;
 /// Weekly quality reports.
@@ -56,8 +58,9 @@ use crate::{assets, csrf, docs, page_error, policy, sign_in};
 
 pub use reports::report_document;
 
-/// Paths without a project, which redirect to the viewer's first project.
-const SHORT: [&str; 17] = [
+/// Paths without a project, which redirect to the viewer's first project. `/metrics` is not among them:
+/// it is for Prometheus.
+const SHORT: [&str; 18] = [
     "traces",
     "observations",
     "sessions",
@@ -67,6 +70,7 @@ const SHORT: [&str; 17] = [
     "reports",
     "queues",
     "labels",
+    "matrix",
     "evaluators",
     "datasets",
     "prompts",
@@ -106,6 +110,8 @@ pub fn pages(web: Web) -> Router {
         .merge(score_compare::routes())
         .merge(calibration::routes())
         .merge(labels::routes())
+        .merge(matrix::routes())
+        .merge(metrics::routes())
         .merge(evaluators::routes())
         .merge(reports::routes())
         // Named with its project, so that the error is shown in the project's frame.

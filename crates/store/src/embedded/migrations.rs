@@ -55,4 +55,5 @@ pub(super) const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/catalog/0040_agents.sql"),
     include_str!("migrations/catalog/0041_reviews.sql"),
     include_str!("migrations/catalog/0048_evaluator_hours.sql"),
+    include_str!("migrations/catalog/0045_review_draws.sql"),
 ];

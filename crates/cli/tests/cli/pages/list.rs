@@ -43,6 +43,8 @@ pub(super) const PAGES: &[Listed] = &[
     Listed { name: "label", address: "/project/{project}/labels/session/{session}" },
     Listed { name: "evaluators", address: "/project/{project}/evaluators" },
     Listed { name: "evaluator", address: "/project/{project}/evaluators/online-quality-check" },
+    Listed { name: "matrix", address: "/project/{project}/matrix" },
+    Listed { name: "metrics", address: "/project/{project}/metrics" },
     Listed { name: "reports", address: "/project/{project}/reports" },
     Listed { name: "report", address: "/project/{project}/reports/{week}" },
     Listed { name: "suggestions", address: "/project/{project}/reports/suggestions" },
