@@ -6,6 +6,7 @@ mod users;
 mod project_settings;
 mod schedules;
 mod jobs;
+mod agents;
 /// A backup that comes as a stream.
 mod unpack;
 

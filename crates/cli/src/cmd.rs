@@ -10,6 +10,8 @@ pub(crate) mod suggestions;
 pub(crate) mod schedule;
 /// `ratchet jobs`
 pub(crate) mod jobs;
+/// `ratchet agents`
+pub(crate) mod agents;
 /// `ratchet keys`
 pub(crate) mod keys;
 /// `ratchet users`
@@ -94,6 +96,8 @@ pub(crate) enum Command {
     Schedule(Box<schedule::ScheduleCommand>),
     /// List background jobs, and retry or discard dead letters
     Jobs(Box<jobs::JobsCommand>),
+    /// Manage agents: aliases, owner, on-call rota, targets and review capacity
+    Agents(Box<agents::AgentsCommand>),
     /// Manage API keys
     Keys(keys::KeysCommand),
     /// Manage users

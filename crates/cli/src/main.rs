@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         Command::Week(args) => cmd::week::run(&args),
         Command::Suggestions(args) => cmd::suggestions::run(&args),
         Command::Schedule(args) => cmd::schedule::run(&args),
+        Command::Agents(args) => cmd::agents::run(&args),
         Command::Jobs(args) => cmd::jobs::run(&args),
         Command::Keys(args) => cmd::keys::run(&args),
         Command::Users(args) => cmd::users::run(&args),

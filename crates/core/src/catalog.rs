@@ -10,6 +10,8 @@ pub mod dataset;
 pub mod experiment;
 /// Evaluators: variables of their prompts.
 pub mod evaluator;
+/// Agents: aliases, people responsible, targets and review capacity.
+pub mod agent;
 /// LLM connections: provider, base URL and models.
 pub mod llm;
 /// Dashboards, widgets and metrics queries.

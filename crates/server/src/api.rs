@@ -1,5 +1,5 @@
 //! Ratchet's own API, `/api/v1/…`, one file per resource. Every route but those of media, reports,
-//! suggestions, chats and notifications needs an owner's key with the permission for it.
+//! suggestions, agents, chats and notifications needs an owner's key with the permission for it.
 //!
 //! An administrator's key has access to the whole server, not only to its project: it may create
 //! keys for every project anyway.
@@ -27,6 +27,8 @@ pub mod reports;
 pub mod schedules;
 /// Jobs of the queue, and dead letters.
 pub mod jobs;
+/// Agents of a project.
+pub mod agents;
 /// Reclaims disk space.
 pub mod compact;
 /// Chats with agents that the server runs.
@@ -72,6 +74,8 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(jobs::list))
         .routes(routes!(jobs::discard))
         .routes(routes!(jobs::retry))
+        .routes(routes!(agents::list))
+        .routes(routes!(agents::show, agents::save, agents::delete))
         .routes(routes!(compact::run))
         .merge(chats::routes())
         .merge(notifications::routes())

@@ -19,6 +19,8 @@ mod client;
 mod record;
 /// JSON responses, which may be long.
 mod response;
+/// Pages of records whose content may be long.
+mod page_stream;
 mod ingestion;
 /// Single traces and observations, as the oldest clients write them.
 mod legacy_writes;

@@ -212,7 +212,7 @@ impl LabelComparison {
 
     /// The sessions of which both think differently, in their own words.
     pub fn disagreements(&self, agreement: &Agreement, threshold: f64) -> Vec<Disagreement> {
-        let told = |(session, marks): (&SessionId, RatingPair)| Disagreement {
+        let disagreement = |(session, marks): (&SessionId, RatingPair)| Disagreement {
             marks,
             judge: self
                 .spoken
@@ -220,7 +220,7 @@ impl LabelComparison {
                 .and_then(|spoken| spoken.reasons.get(&agreement.dimension).cloned()),
             human: self.why(session),
         };
-        agreement.beyond(threshold).into_iter().map(told).collect()
+        agreement.beyond(threshold).into_iter().map(disagreement).collect()
     }
 
     /// Why people say so, all of them together.

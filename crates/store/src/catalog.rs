@@ -33,6 +33,8 @@ mod product_feedback;
 mod recording_settings;
 /// Media metadata: owners, uses and uploads.
 mod media;
+/// Agents and their aliases.
+pub(crate) mod agent;
 /// Annotation queues.
 mod queue;
 /// The durable job queue.
@@ -72,6 +74,7 @@ use ratchet_core::record::price::PriceTable;
 use ratchet_core::record::redact::KnownSecrets;
 use tokio::sync::Notify;
 
+use crate::agent_aliases::AgentAliases;
 use crate::embedded;
 use crate::prices::ProjectPrices;
 use crate::{StoreError, StoreResult};
@@ -81,6 +84,7 @@ use recording_settings::RecordingSettingsCache;
 pub(crate) use sql::Tx;
 
 pub use administration::{Membership, ProjectChange, ProjectNote};
+pub use agent::Agent;
 pub use audit::{Actor, AuditAction, AuditEntry, AuditObject, AuditQuery};
 pub use chat::{Chat, ChatOrigin, ChatProcess, ChatStatus};
 pub use clock_mark::ClockMark;
@@ -126,6 +130,7 @@ pub struct Catalog {
     engine: CatalogEngine,
     keys: KeyCache,
     recording_settings: RecordingSettingsCache,
+    agent_aliases: AgentAliases,
     prices: ProjectPrices,
     passwords: Passwords,
     /// Values that must be redacted in every project.
@@ -146,6 +151,7 @@ impl Catalog {
     pub(crate) fn embedded(
         db: embedded::CatalogDb,
         prices: ProjectPrices,
+        agent_aliases: AgentAliases,
         known_secrets: KnownSecrets,
     ) -> Self {
         Self {
@@ -153,6 +159,7 @@ impl Catalog {
             engine: CatalogEngine::Embedded(db),
             keys: KeyCache::default(),
             recording_settings: RecordingSettingsCache::default(),
+            agent_aliases,
             prices,
             passwords: Passwords::default(),
             bell: Arc::default(),
@@ -168,7 +175,7 @@ impl Catalog {
     pub fn apart(file: &Path) -> StoreResult<Self> {
         let db = embedded::CatalogDb::open_shared(file.to_owned())?;
         let prices = ProjectPrices::new(Arc::new(PriceTable::default()));
-        Ok(Self::embedded(db, prices, KnownSecrets::default()))
+        Ok(Self::embedded(db, prices, AgentAliases::default(), KnownSecrets::default()))
     }
 
     /// Runs work in one transaction on a blocking thread: it is committed if the work succeeds and

@@ -15,6 +15,7 @@ pub mod live_tail;
 pub mod deadline_query;
 /// Observations and scores that belong to traces.
 pub mod attached;
+pub mod facets;
 /// Streaming of one trace, slice by slice.
 pub mod trace_stream;
 /// Latency histograms with subtraction.
@@ -54,6 +55,7 @@ mod embedded;
 /// Blocking work off the async runtime.
 pub mod blocking;
 mod prices;
+mod agent_aliases;
 mod varint;
 
 pub use error::{StoreError, StoreResult};

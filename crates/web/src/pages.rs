@@ -16,6 +16,7 @@ mod lists;
 mod lookup;
 mod comments;
 mod queue_menu;
+mod dataset_target;
 mod sessions;
 /// One session.
 mod session;
@@ -90,7 +91,6 @@ pub fn pages(web: Web) -> Router {
         .merge(lists::routes())
         .merge(lookup::routes())
         .merge(sign_in::routes())
-        .merge(sessions::routes())
         .merge(session::routes())
         .merge(users::routes())
         .merge(user::routes())

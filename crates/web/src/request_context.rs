@@ -18,6 +18,7 @@ use ratchet_store::query::TimeRange;
 use crate::page_error::{PageError, PageResult};
 use crate::scope::{Scope, Span};
 use crate::viewer::Viewer;
+use crate::viewer_time::ViewerTime;
 use crate::web::Web;
 
 /// Characters that are not percent-encoded in a path.
@@ -40,6 +41,8 @@ pub struct RequestContext {
     /// Color theme, if set by a cookie.
     pub theme: Option<Theme>,
     pub now: Timestamp,
+    /// How times are shown.
+    pub time: ViewerTime,
     /// Time limit of list queries.
     pub query_timeout: Duration,
     path: String,
@@ -81,7 +84,8 @@ impl FromRequestParts<Web> for RequestContext {
         let (project, role) = found.cloned().ok_or_else(|| PageError::not_there("project"))?;
         viewer.role = role;
         let projects = projects.into_iter().map(|(project, _)| project).collect();
-        let params = Params::read(parts.uri.query().unwrap_or_default()).with_one_range();
+        let time = ViewerTime::of(&parts.headers, web.now());
+        let params = Params::read(parts.uri.query().unwrap_or_default()).with_one_range(&time);
         let scope = Scope::read(params.pairs());
         let environments = if wants_frame(parts) {
             environments(web, &project.id, &scope).await?
@@ -96,7 +100,8 @@ impl FromRequestParts<Web> for RequestContext {
             environments,
             params,
             theme: Theme::of(&parts.headers),
-            now: web.now(),
+            now: time.now,
+            time,
             query_timeout: web.settings.query_timeout,
             path: parts.uri.path().to_owned(),
         })
@@ -136,14 +141,10 @@ impl Params {
     }
 
     /// The same, with the two moments of a form for the time, `from` and `to`, as the one `range`
-    /// that addresses have. A browser writes them without seconds and zone; they mean UTC.
+    /// that addresses have. A browser writes them without a zone; they mean the viewer's.
     #[must_use]
-    fn with_one_range(mut self) -> Self {
-        let moment = |name: &str| {
-            let text = self.get(name)?;
-            let in_utc = || Timestamp::parse(&format!("{text}:00Z")).ok();
-            Timestamp::parse(text).ok().or_else(in_utc)
-        };
+    fn with_one_range(mut self, time: &ViewerTime) -> Self {
+        let moment = |name: &str| time.parse(self.get(name)?);
         let (Some(from), Some(to)) = (moment("from"), moment("to")) else { return self };
         self.0.retain(|(name, _)| !["from", "to", "range"].contains(&name.as_str()));
         self.0.push(("range".to_owned(), Span::Between(from, to).word()));
@@ -307,7 +308,9 @@ mod tests {
 
     #[test]
     fn two_moments_of_a_form_are_one_range() {
-        let read = |query: &str| Params::read(query).with_one_range();
+        let read = |query: &str| {
+            Params::read(query).with_one_range(&ViewerTime::utc(Timestamp::from_millis(0)))
+        };
         let one = read("q=x&range=7d&from=2026-11-01T10:00&to=2026-11-02T10%3A30");
         let at = |text: &str| Timestamp::parse(text).unwrap();
         let span = Span::Between(at("2026-11-01T10:00:00Z"), at("2026-11-02T10:30:00Z"));

@@ -4,7 +4,7 @@ use ratchet_core::calendar::Granularity;
 use ratchet_core::time::Timestamp;
 use ratchet_store::aggregate::Step;
 
-use crate::components::figure;
+use crate::viewer_time::ViewerTime;
 
 /// Maximum number of buckets; only the last ones are kept.
 const MAX_STEPS: usize = 200;
@@ -79,7 +79,7 @@ impl TimeBuckets {
     fn name(&self, start: Timestamp) -> String {
         let fits_a_day = self.starts.len() <= 25;
         let last = self.starts.last().copied().unwrap_or(start);
-        let whole = figure::short_moment(start, last);
+        let whole = ViewerTime::utc(last).short(start);
         // The day, with its year where the steps go on into the next one, and the time of day.
         let (day, clock) = whole.rsplit_once(' ').unwrap_or_default();
         let clock: String = clock.chars().take(5).collect();

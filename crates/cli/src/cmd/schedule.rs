@@ -240,7 +240,7 @@ async fn history(args: &NamedArgs) -> anyhow::Result<Outcome> {
 }
 
 async fn run_now(args: &NamedArgs) -> anyhow::Result<Outcome> {
-    let told =
+    let outcome =
         data_target::with_project(&args.schedule, "ratchet schedule", async |target, project| {
             must_be_there(target, &project.id, &args.name).await?;
             match &target.0 {
@@ -250,7 +250,7 @@ async fn run_now(args: &NamedArgs) -> anyhow::Result<Outcome> {
                 DataTarget::Server(server) => run_there(server, &project.id, &args.name).await,
             }
         });
-    let line = told.await?;
+    let line = outcome.await?;
     args.schedule.output.show(&json!({ "message": line }), |_| format!("{line}\n"))?;
     Ok(Outcome::Done)
 }

@@ -88,9 +88,9 @@ fn whoever_is_to_be_told_is_told_and_asked_again_when_busy() {
     let folder = demo();
     let listener = Listener::answering(&[503, 200, 200]);
     let url = listener.url();
-    let told = week(folder.path(), &["--slack", &url, "--webhook", &url])
+    let output = week(folder.path(), &["--slack", &url, "--webhook", &url])
         .env("RATCHET_WEBHOOK_SECRET", "shared");
-    done(told);
+    done(output);
     let heard = listener.heard();
     let [busy, slack, signed] = heard.as_slice() else { panic!("three messages, not {heard:?}") };
     assert_eq!(busy.body, slack.body);

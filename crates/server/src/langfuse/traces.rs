@@ -2,7 +2,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use ratchet_core::id::Id;
-use ratchet_core::record::trace::Trace;
+use ratchet_core::record::trace::{Content, Trace};
 use ratchet_remote::langfuse::wire::observation::ObservationView;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::score::ScoreView;
@@ -17,6 +17,7 @@ use utoipa_axum::routes;
 
 use self::detail::Whole;
 use self::query::{Group, Groups, TraceListRequest, Unknown};
+use super::page_stream::{self, RowWriter};
 use super::params::{PageParams, Params, meta};
 use super::path::PathId;
 use super::response;
@@ -67,26 +68,52 @@ pub(super) async fn list(
     params: Params,
 ) -> ApiResult<Response> {
     let TraceListRequest { query, page, groups } = query::list(caller.project.clone(), params)?;
-    let unknown = Unknown::for_client(&headers);
     let found = app.store.telemetry.traces(query).await?;
     let attached = attached(&app, &caller.project, &found.rows, &groups).await?;
-    let size = response::size(found.rows.iter().map(|trace| trace.content.as_ref()));
-    let view = move || {
-        let show = |(trace, attached): (&Trace, Attached)| {
-            let mut details = TraceDetails::new(trace, caller.project.as_str());
-            if groups.has(Group::Observations) {
-                details.observations = attached.observations.iter().map(Id::to_string).collect();
-            }
-            if groups.has(Group::Scores) {
-                details.scores = attached.scores.iter().map(Id::to_string).collect();
-            }
-            groups.hide_numbers(&mut details, unknown);
-            DetailedTrace { trace: TraceView::new(trace, caller.project.as_str()), details }
-        };
-        let data: Vec<TraceWithDetails> = found.rows.iter().zip(attached).map(show).collect();
-        Paged { data, meta: meta(page, found.total) }
-    };
-    response::json(&app, size, view).await
+    let rows: Vec<_> = found.rows.into_iter().zip(attached).collect();
+    let empty = Paged { data: Vec::<()>::new(), meta: meta(page, found.total) };
+    let unknown = Unknown::for_client(&headers);
+    let writer = TraceWriter { app: app.clone(), project: caller.project, groups, unknown };
+    page_stream::respond(app, writer, rows, empty).await
+}
+
+/// Writes the traces of a list, with the ids of their observations and scores.
+struct TraceWriter {
+    app: App,
+    project: ProjectId,
+    groups: Groups,
+    unknown: Unknown,
+}
+
+impl RowWriter for TraceWriter {
+    type Row = (Trace, Attached);
+
+    fn shows_content(&self) -> bool {
+        self.groups.has(Group::Io)
+    }
+
+    fn content((trace, _): &Self::Row) -> Option<&Content> {
+        trace.content.as_ref()
+    }
+
+    async fn load(&self, (trace, attached): Self::Row) -> ApiResult<Option<Self::Row>> {
+        let trace = self.app.store.telemetry.trace(self.project.clone(), trace.id).await?;
+        Ok(trace.map(|trace| (trace, attached)))
+    }
+
+    fn write(&self, (trace, attached): &Self::Row, text: &mut Vec<u8>) -> serde_json::Result<()> {
+        let mut details = TraceDetails::new(trace, self.project.as_str());
+        if self.groups.has(Group::Observations) {
+            details.observations = attached.observations.iter().map(Id::to_string).collect();
+        }
+        if self.groups.has(Group::Scores) {
+            details.scores = attached.scores.iter().map(Id::to_string).collect();
+        }
+        self.groups.hide_numbers(&mut details, self.unknown);
+        let trace = TraceView::new(trace, self.project.as_str());
+        let view: TraceWithDetails = DetailedTrace { trace, details };
+        serde_json::to_writer(text, &view)
+    }
 }
 
 /// `GET /api/public/traces/{id}`: one trace with its observations and scores.

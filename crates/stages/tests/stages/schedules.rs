@@ -124,8 +124,9 @@ async fn a_new_weekly_report_is_told_to_its_subscribers_once() {
         let run = server.claim("weekly", now).await.unwrap();
         let line = server.scheduler.run_one(&run, &|| false).await.unwrap();
         assert!(line.contains(effect), "{line}");
-        let told = catalog.notice_deliveries(server.shop.clone(), ops.id.clone(), 9).await.unwrap();
-        let kinds: Vec<_> = told.iter().map(|one| one.kind).collect();
+        let result =
+            catalog.notice_deliveries(server.shop.clone(), ops.id.clone(), 9).await.unwrap();
+        let kinds: Vec<_> = result.iter().map(|one| one.kind).collect();
         assert_eq!(kinds, [NotificationKind::WeekReport]);
     }
     let hold = (9, Duration::from_secs(60));

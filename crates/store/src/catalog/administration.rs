@@ -10,6 +10,7 @@ use crate::{StoreError, StoreResult};
 
 /// Every table with project data, in deletion order: those that reference others first.
 pub(crate) const TABLES: &[&str] = &[
+    "agent",
     "annotation_assignment",
     "annotation_item",
     "annotation_queue",

@@ -12,6 +12,7 @@ pub(super) mod trace_pages;
 pub(super) mod experiments;
 pub(super) mod search;
 pub(super) mod matching;
+pub(super) mod facets;
 pub(super) mod sums;
 pub(super) mod metrics;
 mod narrow;

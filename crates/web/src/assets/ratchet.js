@@ -20,6 +20,12 @@ function switchTheme() {
   document.cookie = `theme=${root.dataset.theme}; path=/; max-age=31536000; samesite=lax`;
 }
 
+// Times are shown in the zone of the browser from the next page on; until then in UTC, as the bar says.
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+if (zone && !document.cookie.split("; ").includes(`zone=${zone}`)) {
+  document.cookie = `zone=${zone}; path=/; max-age=31536000; samesite=lax`;
+}
+
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);

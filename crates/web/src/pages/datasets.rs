@@ -73,8 +73,8 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         cells: vec![
             html! { bdi { (dataset.name) } },
             html! { (dataset.description.as_deref().unwrap_or_default()) },
-            figure::ago(dataset.created_at, ctx.now),
-            figure::ago(dataset.updated_at, ctx.now),
+            figure::ago(dataset.created_at, &ctx.time),
+            figure::ago(dataset.updated_at, &ctx.time),
         ],
         failed: false,
     };

@@ -26,6 +26,7 @@ use crate::components::table::{self, Column, Row, Table};
 use crate::components::{alarm, copy, dialog, diff, empty, field, figure, json, toast, whisker};
 use crate::frame;
 use crate::request_context::Link;
+use crate::viewer_time::ViewerTime;
 use crate::web::Web;
 
 pub(super) fn routes() -> Router<Web> {
@@ -279,7 +280,7 @@ fn rows() -> Markup {
         link: None,
         cells: vec![
             html! { (name) },
-            figure::when(at, at),
+            figure::when(at, &ViewerTime::utc(at)),
             html! { (figure::duration(nanos)) },
             html! { "Where is my refund?" },
         ],

@@ -97,7 +97,7 @@ fn partly(ctx: &RequestContext, reach: ScanRange) -> Markup {
     html! {
         @if let ScanRange::Since(since) = reach {
             p.partly role="note" {
-                "Only observations since " (figure::when(since, ctx.now))
+                "Only observations since " (figure::when(since, &ctx.time))
                 " are shown (hourly rollups are not split by agent). "
                 a href=(ctx.here().with("all", "1")) { "Query all observations" } ", which may take a minute."
             }

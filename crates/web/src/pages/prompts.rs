@@ -74,7 +74,7 @@ fn rows(prompts: &[PromptSummary], ctx: &RequestContext) -> Table {
             html! { (prompt.versions.len()) },
             labels(&prompt.labels),
             html! { span.badges { @for tag in &prompt.tags { (badge::tag(tag)) } } },
-            figure::ago(prompt.last_updated_at, ctx.now),
+            figure::ago(prompt.last_updated_at, &ctx.time),
         ],
         failed: false,
     };

@@ -56,7 +56,7 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
                 html! { (figure::grouped(progress.waiting)) },
                 html! { (figure::grouped(progress.done)) },
                 bar(progress),
-                figure::ago(queue.created_at, ctx.now),
+                figure::ago(queue.created_at, &ctx.time),
             ],
             failed: false,
         }
@@ -201,7 +201,7 @@ fn row(item: &QueueItem, names: &Names, ctx: &RequestContext) -> Row {
             },
             html! { (item.kind.as_str().to_lowercase()) },
             state,
-            figure::ago(item.created_at, ctx.now),
+            figure::ago(item.created_at, &ctx.time),
         ],
         failed: false,
     }

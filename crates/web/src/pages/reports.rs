@@ -156,7 +156,7 @@ fn weeks(reports: &[(&StoredReport, WeekReport)], ctx: &RequestContext) -> Marku
                 html! { span.muted { (interval.unwrap_or_default()) } },
                 html! { (change_words(&overall.change)) },
                 html! { (report.suggestions.len()) },
-                figure::ago(kept.updated_at, ctx.now),
+                figure::ago(kept.updated_at, &ctx.time),
             ],
             failed: false,
         }

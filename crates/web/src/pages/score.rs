@@ -281,7 +281,7 @@ fn list(scores: &[Score], ctx: &RequestContext) -> Markup {
                 span title=(comment) { bdi { (comment) } }
             } },
             html! { @if let Some(author) = &score.author { bdi { (elide(author, 60)) } } },
-            figure::when(score.timestamp, ctx.now),
+            figure::when(score.timestamp, &ctx.time),
         ],
         failed: false,
     };

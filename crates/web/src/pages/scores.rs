@@ -100,7 +100,7 @@ fn row(sample: &Sample, part: &ScoreSummary, ctx: &RequestContext) -> Row {
             says,
             html! { span.muted { (sure) } },
             drawn(part),
-            figure::ago(part.last_at, ctx.now),
+            figure::ago(part.last_at, &ctx.time),
         ],
         failed: false,
     }

@@ -6,7 +6,7 @@ use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_store::user::{ServedUser, UserOrder, UserQuery, UserScope, Users};
 
-use super::sessions::errors;
+use super::lists::errors;
 use crate::components::table::{self, Column, Order, Row, Sort, Table};
 use crate::components::{copy, empty, figure};
 use crate::frame::{Page, Section};
@@ -105,7 +105,7 @@ fn row(user: &ServedUser, ctx: &RequestContext) -> Row {
             errors(sums.errors),
             figure::tokens_in_part(sums.total_tokens, sums.approximate_cost),
             figure::cost_in_part(sums.cost, sums.approximate_cost),
-            figure::ago(sums.last_at, ctx.now),
+            figure::ago(sums.last_at, &ctx.time),
         ],
         failed: sums.errors > 0,
     }

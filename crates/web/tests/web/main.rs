@@ -36,7 +36,7 @@ mod sign_in;
 mod set_up;
 /// One's own account.
 mod account;
-mod forgery;
+mod csrf;
 /// A project that has one of everything.
 mod shop;
 /// Who may see and do what.
@@ -53,6 +53,6 @@ mod dashboards;
 /// Scores by name, and side by side.
 mod scores;
 /// Labels, and how far the judge agrees.
-mod trust;
+mod calibration;
 /// What weeks say, what they suggest, and what runs by itself.
 mod reports;

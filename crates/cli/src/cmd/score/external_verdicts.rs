@@ -128,10 +128,10 @@ pub(super) async fn prompt(args: &PromptArgs) -> anyhow::Result<Outcome> {
             system: task.prompt.system,
             schema: verdict::schema(&request.rubric),
         };
-        let told = |view: &TaskView| format!("{}\n\n{}", view.system, view.message);
+        let as_text = |view: &TaskView| format!("{}\n\n{}", view.system, view.message);
         match out {
-            Some(file) => write(file, &outside.output.text(&view, told)?)?,
-            None => outside.output.show(&view, told)?,
+            Some(file) => write(file, &outside.output.text(&view, as_text)?)?,
+            None => outside.output.show(&view, as_text)?,
         }
         Ok(Outcome::Done)
     })

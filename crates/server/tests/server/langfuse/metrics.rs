@@ -99,13 +99,13 @@ async fn rows_are_named_ordered_and_cut() {
     let dear = json!({"providedModelName": "gpt-4o-mini", "sum_totalCost": 0.01});
     for path in ["metrics", "v2/metrics"] {
         assert_eq!(rows(&server, path, &over).await, json!([dear, cheap]), "greatest first");
-        let mut told = over.clone();
-        told["orderBy"] = json!([{"field": "sum_totalCost", "direction": "asc"}]);
-        assert_eq!(rows(&server, path, &told).await, json!([cheap, dear]));
-        told["config"] = json!({"row_limit": 1});
-        assert_eq!(rows(&server, path, &told).await, json!([cheap]));
-        told["orderBy"] = json!([{"field": "providedModelName", "direction": "desc"}]);
-        assert_eq!(rows(&server, path, &told).await, json!([dear]));
+        let mut result = over.clone();
+        result["orderBy"] = json!([{"field": "sum_totalCost", "direction": "asc"}]);
+        assert_eq!(rows(&server, path, &result).await, json!([cheap, dear]));
+        result["config"] = json!({"row_limit": 1});
+        assert_eq!(rows(&server, path, &result).await, json!([cheap]));
+        result["orderBy"] = json!([{"field": "providedModelName", "direction": "desc"}]);
+        assert_eq!(rows(&server, path, &result).await, json!([dear]));
     }
     server.stop().await;
 }

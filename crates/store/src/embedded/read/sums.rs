@@ -239,8 +239,8 @@ mod tests {
     #[test]
     fn steps_of_time_have_an_end() {
         let mut groups = Groups::default();
-        let told = (0..).map(|at| count(&mut groups, at, ["", ""])).find_map(Result::err);
-        let told = told.map(|error| error.to_string()).unwrap_or_default();
-        assert!(told.contains("50000 time buckets: use a shorter time range"), "{told}");
+        let error = (0..).map(|at| count(&mut groups, at, ["", ""])).find_map(Result::err);
+        let error = error.map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains("50000 time buckets: use a shorter time range"), "{error}");
     }
 }

@@ -73,7 +73,7 @@ fn list(ctx: &RequestContext, dashboards: &[Dashboard]) -> Markup {
             html! { bdi { (ratchet_core::record::limit::elide(&one.name, 200)) } },
             html! { bdi { (ratchet_core::record::limit::elide(&one.description, 300)) } },
             html! { (one.layout.tiles.len()) },
-            figure::ago(one.updated_at, ctx.now),
+            figure::ago(one.updated_at, &ctx.time),
         ],
         failed: false,
     };

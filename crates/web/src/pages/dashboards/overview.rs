@@ -98,7 +98,7 @@ fn partly(ctx: &RequestContext, shown: &OverviewData, whole: &Sums) -> Markup {
                         " of " (figure::grouped(natural(whole.count))) " observations,"
                     },
                 }
-                " since " (figure::when(since, ctx.now)) " (hourly rollups do not have this dimension). "
+                " since " (figure::when(since, &ctx.time)) " (hourly rollups do not have this dimension). "
                 a href=(ctx.here().with("all", "1")) { "Query all observations" }
                 ", which may take a minute."
             }

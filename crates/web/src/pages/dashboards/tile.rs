@@ -23,6 +23,7 @@ use crate::request_context::RequestContext;
 use crate::sums::{self, ScanRange};
 use crate::time_buckets;
 use crate::time_buckets::TimeBuckets;
+use crate::viewer_time::ViewerTime;
 use crate::web::Web;
 
 pub(super) struct ChartData {
@@ -149,7 +150,7 @@ fn note(
         (AggregateSource::Rollup, _) => "hourly rollups".to_owned(),
         (AggregateSource::Scan, None) => "all records".to_owned(),
         (AggregateSource::Scan, Some(since)) => {
-            format!("only records since {}", figure::short_moment(since, now))
+            format!("only records since {} UTC", ViewerTime::utc(now).short(since))
         }
     }
 }

@@ -132,7 +132,7 @@ fn as_of(
         (here().with("as_of", moment.at.to_string()), moment.at, words)
     };
     let chosen = match asked.as_of {
-        Some(at) => format!("As of {}", figure::short_moment(at, ctx.now)),
+        Some(at) => format!("As of {}", ctx.time.short(at)),
         None => "Current version".to_owned(),
     };
     html! {
@@ -157,7 +157,7 @@ fn as_of(
                     }
                     @for (link, at, words) in moments.iter().map(moment) {
                         a.facet href=(link) aria-current=[(asked.as_of == Some(at)).then_some("true")] {
-                            (figure::when(at, ctx.now)) span.muted { (words) }
+                            (figure::when(at, &ctx.time)) span.muted { (words) }
                         }
                     }
                 }))
@@ -204,7 +204,7 @@ fn row(item: &DatasetItem, dataset: &Dataset, asked: &ItemFilter, ctx: &RequestC
             preview(item.input.as_ref()),
             preview(item.expected_output.as_ref()),
             html! { @if let Some(source) = source { a href=(source) { "trace" } } },
-            figure::ago(item.valid_from, ctx.now),
+            figure::ago(item.valid_from, &ctx.time),
         ],
         failed: false,
     }
@@ -274,7 +274,7 @@ fn chooser(runs: &[Experiment], dataset: &Dataset, ctx: &RequestContext) -> Mark
                                 td data-label="Candidate" { (choice("after", run, index == 0)) }
                                 td { a.row-link href=(ctx.to(&["datasets", &dataset.name, "runs", &run.id])) { bdi { (run.name) } } }
                                 td.wide { (run.description.as_deref().unwrap_or_default()) }
-                                td { (figure::ago(run.created_at, ctx.now)) }
+                                td { (figure::ago(run.created_at, &ctx.time)) }
                             }
                         }
                     }

@@ -31,7 +31,7 @@ pub(super) async fn show(
     page.summary = html! {
         (figure::grouped(tries.len() as u64)) @if tries.len() == 1 { " item" } @else { " items" }
         @if tries.len() as u64 >= ITEMS { ", newest first" }
-        ", " (figure::ago(run.created_at, ctx.now))
+        ", " (figure::ago(run.created_at, &ctx.time))
         @if let Some(text) = &run.description { ". " bdi { (elide(text, PREVIEW)) } }
     };
     let rows = tries.iter().map(|(item, made)| row(item, made, &dataset, &ctx)).collect();

@@ -15,7 +15,6 @@ use super::score_columns;
 use super::score_columns::Scored;
 use super::search::search;
 use super::state::{ListQuery, ListState};
-use crate::filter::ListKind;
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;
@@ -86,10 +85,7 @@ pub(super) async fn export<R: ListedRow>(
     let rows = Rows::<R>::new(web.store.telemetry.clone(), ask);
     let writing = Writing::begin(format, ListColumn::of(R::ON).collect());
     let body = Body::from_stream(try_unfold(Part::Head(rows, writing), piece));
-    let list = match R::ON {
-        ListKind::Traces => "traces",
-        ListKind::Observations => "observations",
-    };
+    let list = R::ON.word();
     let day = ratchet_core::calendar::day(ctx.now);
     let file = format!("attachment; filename=\"{list}-{day}.{}\"", format.word());
     let headers = [(CONTENT_TYPE, format.content_type().to_owned()), (CONTENT_DISPOSITION, file)];

@@ -127,7 +127,7 @@ fn history(versions: &[Prompt], chosen: &Prompt, ctx: &RequestContext) -> Markup
                             span.muted {
                                 (prompt.commit_message.as_deref().unwrap_or("no message"))
                             }
-                            small.muted { bdi { (prompt.created_by) } ", " (figure::ago(prompt.created_at, ctx.now)) }
+                            small.muted { bdi { (prompt.created_by) } ", " (figure::ago(prompt.created_at, &ctx.time)) }
                         }
                     }
                 }
@@ -255,7 +255,7 @@ fn calls(uses: &DeadlinePage<Observation>, ctx: &RequestContext) -> Markup {
     let time = ctx.scope.span.label();
     html! {
         @match reached {
-            Some(reached) => p.muted { "Searched back to " (figure::when(*reached, ctx.now)) "; older calls of the " (time) " are not shown." },
+            Some(reached) => p.muted { "Searched back to " (figure::when(*reached, &ctx.time)) "; older calls of the " (time) " are not shown." },
             None if page.rows.is_empty() => p.muted { "No model calls used this version in the " (time) "." },
             None => {},
         }
@@ -271,7 +271,7 @@ fn called(uses: &[Observation], ctx: &RequestContext) -> Markup {
         ),
         cells: vec![
             html! { bdi { (call.name.as_deref().unwrap_or("unnamed")) } },
-            figure::when(call.start, ctx.now),
+            figure::when(call.start, &ctx.time),
             html! { (call.model.as_deref().unwrap_or("–")) },
             html! { (call.latency().map(figure::duration).unwrap_or_default()) },
             figure::cost_in_part(

@@ -76,7 +76,7 @@ fn part(schedule: &Schedule, runs: &[ScheduleRun], ctx: &RequestContext) -> Mark
                 }
                 @if let Some(most) = schedule.job.scoring().max_cost { ", max " (figure::money(most)) }
                 ". "
-                @if let Some(next) = next { "Next run: " (figure::when(next, ctx.now)) "." }
+                @if let Some(next) = next { "Next run: " (figure::when(next, &ctx.time)) "." }
                 @if schedule.notifies_slack { " Notifies Slack." }
                 @if schedule.notifies_webhook { " Notifies a webhook." }
             }
@@ -143,7 +143,7 @@ fn history(runs: &[ScheduleRun], ctx: &RequestContext) -> Markup {
         id: run.due_at.to_string(),
         link: None,
         cells: vec![
-            figure::when(run.due_at, ctx.now),
+            figure::when(run.due_at, &ctx.time),
             match run.outcome {
                 ScheduleOutcome::Done => html! { span.badge.good { "done" } },
                 ScheduleOutcome::Failed => html! { span.badge.bad { "failed" } },
@@ -151,7 +151,7 @@ fn history(runs: &[ScheduleRun], ctx: &RequestContext) -> Markup {
             },
             html! { @if let Some(end) = run.ended_at { (figure::duration(end.since(run.began_at))) } },
             html! { bdi title=(run.message) { (run.message) } },
-            html! { @if let Some(end) = run.ended_at { (figure::ago(end, ctx.now)) } },
+            html! { @if let Some(end) = run.ended_at { (figure::ago(end, &ctx.time)) } },
         ],
         failed: run.outcome == ScheduleOutcome::Failed,
     };

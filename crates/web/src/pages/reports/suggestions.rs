@@ -126,7 +126,7 @@ fn progress(kept: &StoredSuggestion, ctx: &RequestContext) -> Markup {
                     None => { (badge::tag("open")) " since the week of " (kept.first_week) },
                     Some(step) => {
                         (badge::decided(Decider::Human, step.progress.as_str()))
-                        " by " bdi { (step.actor) } " " (figure::ago(step.at, ctx.now))
+                        " by " bdi { (step.actor) } " " (figure::ago(step.at, &ctx.time))
                     },
                 }
             }

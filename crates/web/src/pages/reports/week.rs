@@ -49,8 +49,8 @@ async fn show(
         }
         (body(&report, &tracked, &ctx))
         p.muted { "Rubric " (report.rubric) ", time zone " (report.zone)
-            ". Created " (figure::when(kept.created_at, ctx.now)) ", updated "
-            (figure::when(kept.updated_at, ctx.now)) "." }
+            ". Created " (figure::when(kept.created_at, &ctx.time)) ", updated "
+            (figure::when(kept.updated_at, &ctx.time)) "." }
     };
     Ok(page.show(&ctx))
 }

@@ -159,7 +159,7 @@ fn row(key: &ApiKey, ctx: &RequestContext) -> Row {
             html! { (key.role.as_str()) },
             permissions(key, ctx),
             html! { bdi { (key.note.as_deref().unwrap_or_default()) } },
-            figure::ago(key.created_at, ctx.now),
+            figure::ago(key.created_at, &ctx.time),
             html! {
                 form.inline method="post" action=(Tab::Keys.action(ctx, &[&key.id, "revoke"])) {
                     (ctx.viewer.form_token.field())

@@ -132,7 +132,7 @@ fn row(member: &Membership, ctx: &RequestContext) -> Row {
                     button.button type="submit" { "Update" }
                 }
             },
-            figure::ago(user.created_at, ctx.now),
+            figure::ago(user.created_at, &ctx.time),
             html! {
                 form.inline method="post" action=(action("remove")) {
                     (ctx.viewer.form_token.field())

@@ -185,7 +185,7 @@ fn row(one: &NoticeReceiver, last: Option<&NoticeDelivery>, ctx: &RequestContext
             html! { @if one.is_paused { span.badge.warn { "paused" } } @else { "on" } },
             html! {
                 @match last {
-                    Some(last) => { (outcome(last)) " " (figure::ago(last.made_at, ctx.now)) },
+                    Some(last) => { (outcome(last)) " " (figure::ago(last.made_at, &ctx.time)) },
                     None => { span.muted { "None yet" } },
                 }
             },
