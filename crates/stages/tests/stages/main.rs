@@ -14,5 +14,7 @@ mod crowd;
 mod real;
 /// Notifications.
 mod notices;
+/// False-alarm rates of reports.
+mod alarm_rates;
 /// Runs of schedules, from the claim to the result.
 mod schedules;
