@@ -115,7 +115,8 @@ fn issues(report: &WeekReport, detail: TextDetail) -> String {
     format!("\nCommon issues\n{lines}{}", more(issues.len(), shown, detail))
 }
 
-/// `Also: failed calls of find_order are retried unchanged.`
+/// `In most of them also: failed calls of find_order are retried unchanged.` Issues are joined from
+/// three quarters of common sessions on.
 pub(super) fn also_words(issue: &CommonIssue) -> Option<String> {
     let lower = |title: &String| {
         let mut chars = title.chars();
@@ -123,7 +124,7 @@ pub(super) fn also_words(issue: &CommonIssue) -> Option<String> {
         first.chain(chars).collect::<String>()
     };
     let also: Vec<String> = issue.also.iter().map(lower).collect();
-    (!also.is_empty()).then(|| format!("Also: {}.", also.join("; ")))
+    (!also.is_empty()).then(|| format!("In most of them also: {}.", also.join("; ")))
 }
 
 /// `support-bot 30% (12 of 41 sessions)`.
