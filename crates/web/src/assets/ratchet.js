@@ -22,7 +22,8 @@ function switchTheme() {
 
 // Times are shown in the zone of the browser from the next page on; until then in UTC, as the bar says.
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-if (zone && !document.cookie.split("; ").includes(`zone=${zone}`)) {
+const shown = document.querySelector("[data-zone]")?.dataset.zone;
+if (zone && shown && zone !== shown) {
   document.cookie = `zone=${zone}; path=/; max-age=31536000; samesite=lax`;
 }
 
