@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
+use ratchet_core::review::allocation::ReviewPlan;
 use ratchet_core::time::Timestamp;
 use ratchet_server::clock::Clock;
 use ratchet_store::aggregate::{AggregateQuery, Dimension, Step};
 use ratchet_store::query::TimeRange;
+use ratchet_store::review_signals::{AgentScope, DrawQuery, SignalQuery};
 use serde::Serialize;
 
 use crate::child::{AuthMode, Server};
@@ -42,6 +44,8 @@ pub(crate) struct Reading {
     pub(crate) metrics_scan: Spread,
     /// Daily metrics of everything, over HTTP: sums from the rollup, counted traces are kept.
     pub(crate) daily: Spread,
+    /// Traces of thirty days, classified by their signals and drawn for review, per second.
+    pub(crate) drawn_per_second: f64,
     pub(crate) pages: Vec<PageReading>,
     /// Recording into the filled folder.
     pub(crate) recording: Recording,
@@ -63,6 +67,7 @@ pub(crate) async fn measure(
     (pool, lasts): (Arc<Pool>, Duration),
 ) -> anyhow::Result<Reading> {
     let aggregate = aggregates(data).await?;
+    let drawn_per_second = review_draws(data).await?;
     let pages = pages::measure(program, data, filled).await?;
     let server = Server::start(program, data, AuthMode::Keys).await?;
     let list =
@@ -97,6 +102,7 @@ pub(crate) async fn measure(
         metrics,
         metrics_scan,
         daily,
+        drawn_per_second,
         pages,
         recording,
     })
@@ -157,6 +163,33 @@ async fn aggregates(data: &Path) -> anyhow::Result<Spread> {
     }
     folder.close().await?;
     Ok(Spread::of(taken))
+}
+
+/// Traces per second that a review sample is drawn from.
+async fn review_draws(data: &Path) -> anyhow::Result<f64> {
+    let folder = split::open(data)?;
+    let range = last_thirty_days(Clock::System.now())?.range;
+    let (began, mut traces) = (Instant::now(), 0);
+    for nth in 0..SCAN_REPETITIONS {
+        let query = DrawQuery {
+            traces: SignalQuery {
+                project: split::project()?,
+                range,
+                agent: AgentScope::All,
+                environment: None,
+                release: None,
+            },
+            plan: ReviewPlan::default(),
+            seed: format!("bench {nth}"),
+        };
+        let draw = folder.telemetry.draw_week(query).await?;
+        traces += draw.populations().values().sum::<u64>();
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    folder.close().await?;
+    ensure!(traces > 0, "no traces to draw from");
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    Ok(traces as f64 / seconds)
 }
 
 fn last_thirty_days(end: Timestamp) -> anyhow::Result<AggregateQuery> {

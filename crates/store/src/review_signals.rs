@@ -1,7 +1,7 @@
 //! Signals of a week's traces: thumbs, judge scores and people's answers, read in one pass.
 
 use ratchet_core::id::TraceId;
-use ratchet_core::review::allocation::SamplePlan;
+use ratchet_core::review::allocation::ReviewPlan;
 use ratchet_core::review::category::Category;
 use ratchet_core::review::draw::{DrawCell, WeekDraw};
 
@@ -39,7 +39,7 @@ pub enum AgentScope {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DrawQuery {
     pub traces: SignalQuery,
-    pub plan: SamplePlan,
+    pub plan: ReviewPlan,
     pub seed: String,
 }
 

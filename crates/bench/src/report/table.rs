@@ -146,6 +146,7 @@ fn reading_table(report: &Report) -> String {
         "p99",
         "daily metrics p50",
         "p99",
+        "review sample, traces/s",
         "recording spans/s",
         "µs/span",
         "cold start",
@@ -159,6 +160,7 @@ fn reading_table(report: &Report) -> String {
             let times = spreads.iter().flat_map(|spread| [spread.p50_ms, spread.p99_ms]);
             let mut row = vec![whole(at.rows)];
             row.extend(times.map(milliseconds));
+            row.push(thousands(at.drawn_per_second));
             row.push(thousands(at.recording.spans_per_second));
             row.push(at.recording.server_cpu_us.map_or_else(String::new, |us| format!("{us:.1}")));
             row.push(milliseconds(at.cold_start_ms));

@@ -1,7 +1,7 @@
 //! Weekly review metrics of a project.
 
 use ratchet_core::review::weekly::{MonthAccuracy, WeeklyMetrics};
-use ratchet_server::api::review_metrics::{MetricsRequest, MonthsView};
+use ratchet_server::api::review_metrics::{MonthsView, ReviewMetricsRequest};
 use ratchet_server::clock::Clock;
 use ratchet_stages::data_target::DataTarget;
 use ratchet_stages::review::weekly_metrics;
@@ -14,7 +14,7 @@ impl Administration {
     pub(crate) async fn week_metrics(
         &self,
         project: &str,
-        request: MetricsRequest,
+        request: ReviewMetricsRequest,
     ) -> anyhow::Result<WeeklyMetrics> {
         match &self.0 {
             DataTarget::Folder(folder) => {

@@ -1,10 +1,10 @@
 use clap::{Args, Subcommand};
-use ratchet_core::review::metrics::{Basis, Metric, MetricName, WeightedValue};
+use ratchet_core::review::metrics::{Basis, EstimateView, MetricName, WeeklyMetric};
 use ratchet_core::review::phase_rules::RuleState;
 use ratchet_core::review::weekly::{
     CategoryView, MonthAccuracy, WeeklyMetrics, interval_text, value_text,
 };
-use ratchet_server::api::review_metrics::MetricsRequest;
+use ratchet_server::api::review_metrics::ReviewMetricsRequest;
 
 use crate::data_target::{self, ProjectArgs};
 use crate::exit::Outcome;
@@ -62,7 +62,7 @@ pub(crate) fn run(command: &MetricsCommand) -> anyhow::Result<Outcome> {
 }
 
 async fn week(args: &WeekArgs) -> anyhow::Result<Outcome> {
-    let request = MetricsRequest {
+    let request = ReviewMetricsRequest {
         week: args.of.clone(),
         zone: args.zone.clone(),
         agent: args.agent.clone(),
@@ -146,7 +146,7 @@ fn share(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value_text(MetricName::AgentAccuracy, value))
 }
 
-fn metric_row(metric: &Metric) -> [String; 9] {
+fn metric_row(metric: &WeeklyMetric) -> [String; 9] {
     let name = metric.name;
     let value =
         |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| value_text(name, value));
@@ -173,7 +173,7 @@ fn metric_row(metric: &Metric) -> [String; 9] {
 }
 
 fn category_row(category: &CategoryView) -> [String; 8] {
-    let interval = |value: &WeightedValue| {
+    let interval = |value: &EstimateView| {
         let ends = value.interval;
         ends.map_or_else(|| "-".to_owned(), |ends| interval_text(MetricName::AgentAccuracy, ends))
     };
@@ -196,7 +196,7 @@ fn months_text(months: &[MonthAccuracy]) -> String {
             .to_owned();
     }
     let row = |month: &MonthAccuracy| {
-        let both = |value: &WeightedValue| match value.interval {
+        let both = |value: &EstimateView| match value.interval {
             Some(ends) => {
                 let ends = interval_text(MetricName::AgentAccuracy, ends);
                 format!("{} ({ends})", share(value.value))

@@ -27,7 +27,7 @@ pub type Counts = BTreeMap<Category, u64>;
 
 /// Settings of a week's sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SamplePlan {
+pub struct ReviewPlan {
     /// Traces to review.
     pub capacity: usize,
     /// The wanted half-width of the interval, which reserves places for quiet traffic; `None`
@@ -39,7 +39,7 @@ pub struct SamplePlan {
     pub spot_share: f64,
 }
 
-impl Default for SamplePlan {
+impl Default for ReviewPlan {
     fn default() -> Self {
         Self {
             capacity: CAPACITY,
@@ -50,7 +50,7 @@ impl Default for SamplePlan {
     }
 }
 
-impl SamplePlan {
+impl ReviewPlan {
     /// Returns the number of spot checks.
     pub fn spot_checks(&self) -> usize {
         let spots = round(self.spot_share.clamp(0.0, 1.0) * float(self.capacity as u64));

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::allocation::{Counts, SamplePlan, planned_half_width};
+use super::allocation::{Counts, ReviewPlan, planned_half_width};
 use super::category::Category;
 use super::guide;
 use super::sampler::Sampler;
@@ -15,7 +15,7 @@ const MAX_CELLS: usize = 5_000;
 
 /// A trace that can be drawn, with its signals.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Candidate {
+pub struct TraceCandidate {
     pub trace: String,
     /// The latest thumb.
     pub thumb: Option<bool>,
@@ -25,7 +25,7 @@ pub struct Candidate {
     pub release: Option<String>,
 }
 
-impl Candidate {
+impl TraceCandidate {
     pub fn category(&self) -> Category {
         Category::of(self.thumb, self.quality)
     }
@@ -127,9 +127,9 @@ type CellKey = (Category, String, Option<String>);
 #[derive(Clone, Debug)]
 pub struct WeekSampler<'a> {
     seed: &'a str,
-    plan: SamplePlan,
-    sampler: Sampler<'a, Category, Candidate>,
-    spots: Sampler<'a, (), Candidate>,
+    plan: ReviewPlan,
+    sampler: Sampler<'a, Category, TraceCandidate>,
+    spots: Sampler<'a, (), TraceCandidate>,
     cells: BTreeMap<CellKey, Moments>,
     /// Traces per cell: unlike the moments, it counts unjudged ones.
     counts: BTreeMap<CellKey, u64>,
@@ -138,7 +138,7 @@ pub struct WeekSampler<'a> {
 
 impl<'a> WeekSampler<'a> {
     /// `spot_seed` orders spot checks; it must differ from the seed.
-    pub fn new(plan: SamplePlan, seed: &'a str, spot_seed: &'a str) -> Self {
+    pub fn new(plan: ReviewPlan, seed: &'a str, spot_seed: &'a str) -> Self {
         let spots = plan.spot_checks();
         // Those that are drawn anyway are no spot checks: enough others must be left.
         let spots = if spots == 0 { 0 } else { plan.capacity };
@@ -154,7 +154,7 @@ impl<'a> WeekSampler<'a> {
     }
 
     /// Counts a trace. Each must be added once.
-    pub fn add(&mut self, candidate: Candidate) {
+    pub fn add(&mut self, candidate: TraceCandidate) {
         let category = candidate.category();
         self.count(category, &candidate);
         let trace = candidate.trace.clone();
@@ -164,7 +164,7 @@ impl<'a> WeekSampler<'a> {
         self.sampler.add(category, &trace, candidate);
     }
 
-    fn count(&mut self, category: Category, candidate: &Candidate) {
+    fn count(&mut self, category: Category, candidate: &TraceCandidate) {
         let mut key = (category, candidate.environment.clone(), candidate.release.clone());
         if !self.counts.contains_key(&key) && self.counts.len() >= MAX_CELLS {
             key = (category, String::new(), None);
@@ -206,7 +206,11 @@ impl<'a> WeekSampler<'a> {
     }
 }
 
-fn drawn(candidate: Candidate, category: Category, (taken, population): (u64, u64)) -> DrawnTrace {
+fn drawn(
+    candidate: TraceCandidate,
+    category: Category,
+    (taken, population): (u64, u64),
+) -> DrawnTrace {
     let signals = category.signals();
     let reason = if taken == population {
         format!("{signals}: all {population} are reviewed")

@@ -13,7 +13,7 @@ const ENOUGH_FOR_NORMAL: usize = 30;
 
 /// A person's answer about a trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Review {
+pub struct TraceReview {
     pub correct: bool,
     /// The judge's score at draw time.
     pub quality: Option<f64>,
@@ -28,7 +28,7 @@ pub struct ReviewedStratum {
     pub population: u64,
     /// The judge's scores of the whole category.
     pub quality: Moments,
-    pub reviews: Vec<Review>,
+    pub reviews: Vec<TraceReview>,
 }
 
 /// An estimate for traffic, with the share of traffic that it stands for.
@@ -112,7 +112,7 @@ pub fn judge_accuracy(strata: &[ReviewedStratum]) -> Estimated<Figure> {
 pub fn predicted_accuracy(strata: &[ReviewedStratum]) -> Estimated<Figure> {
     let known = complete(strata, |_| true)?;
     let predicted = |stratum: &&ReviewedStratum| {
-        let label = |review: &Review| LabelledPrediction {
+        let label = |review: &TraceReview| LabelledPrediction {
             label: number(review.correct),
             prediction: review.quality.unwrap_or(0.0),
         };
@@ -245,7 +245,7 @@ fn complete(
 fn proportion(
     strata: &[ReviewedStratum],
     known: &[&ReviewedStratum],
-    hit: impl Fn(Category, &Review) -> bool,
+    hit: impl Fn(Category, &TraceReview) -> bool,
 ) -> Estimated<Figure> {
     let of = |stratum: &&ReviewedStratum| Stratum {
         population: stratum.population,
@@ -298,8 +298,9 @@ pub fn categories(strata: &[ReviewedStratum]) -> Vec<CategoryFigures> {
         merged.entry(stratum.category).or_default().push(stratum.clone());
     }
     let figures = |(category, strata): (Category, Vec<ReviewedStratum>)| {
-        let reviews: Vec<&Review> = strata.iter().flat_map(|stratum| &stratum.reviews).collect();
-        let taught = |review: &&&Review| {
+        let reviews: Vec<&TraceReview> =
+            strata.iter().flat_map(|stratum| &stratum.reviews).collect();
+        let taught = |review: &&&TraceReview| {
             let judge_erred = category.judged_good().is_some_and(|good| good != review.correct);
             review.in_dataset || judge_erred
         };

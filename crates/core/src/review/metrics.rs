@@ -146,7 +146,7 @@ pub struct RawValue {
 
 /// An estimate, or why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WeightedValue {
+pub struct EstimateView {
     pub value: Option<f64>,
     /// 95% confidence interval; that of a count is the count.
     pub interval: Option<[f64; 2]>,
@@ -160,7 +160,7 @@ pub struct WeightedValue {
 
 /// A change since the week before.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Change {
+pub struct MetricChange {
     pub value: f64,
     pub interval: Option<[f64; 2]>,
     /// Whether it is more than sampling error.
@@ -169,23 +169,23 @@ pub struct Change {
 
 /// A weekly metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Metric {
+pub struct WeeklyMetric {
     pub name: MetricName,
     /// Of the reviewed sample as it is: biased, because reviewed traces are not typical.
     pub raw: RawValue,
     /// For all traffic.
-    pub weighted: WeightedValue,
+    pub weighted: EstimateView,
     /// Beside the headline: with the judge's scores as predictions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prediction_powered: Option<WeightedValue>,
+    pub prediction_powered: Option<EstimateView>,
     /// The week before.
-    pub previous: Option<WeightedValue>,
-    pub change: Option<Change>,
+    pub previous: Option<EstimateView>,
+    pub change: Option<MetricChange>,
     pub target: f64,
     pub standing: Standing,
 }
 
-impl WeightedValue {
+impl EstimateView {
     pub(super) fn of(figure: Result<Figure, NotEstimable>) -> Self {
         match figure {
             Ok(figure) => {
@@ -218,7 +218,7 @@ impl WeightedValue {
     }
 }
 
-impl From<Estimate> for WeightedValue {
+impl From<Estimate> for EstimateView {
     fn from(estimate: Estimate) -> Self {
         Self {
             value: Some(estimate.value),
@@ -237,19 +237,19 @@ impl WeekFacts {
     }
 
     /// Returns the metrics, compared with the week before.
-    pub fn metrics(&self, before: Option<&Self>) -> Vec<Metric> {
+    pub fn metrics(&self, before: Option<&Self>) -> Vec<WeeklyMetric> {
         MetricName::ALL.into_iter().map(|name| self.metric(name, before)).collect()
     }
 
-    fn metric(&self, name: MetricName, before: Option<&Self>) -> Metric {
+    fn metric(&self, name: MetricName, before: Option<&Self>) -> WeeklyMetric {
         let weighted = self.weighted(name);
         let previous = before.map(|before| before.weighted(name));
         let predicted = (name == MetricName::AgentAccuracy)
-            .then(|| WeightedValue::of(estimate::predicted_accuracy(&self.strata)));
+            .then(|| EstimateView::of(estimate::predicted_accuracy(&self.strata)));
         let target = name.target(&self.targets);
         let standing = Standing::of(weighted.bounds(), target);
         let change = previous.as_ref().and_then(|previous| change(previous, &weighted));
-        Metric {
+        WeeklyMetric {
             name,
             raw: self.raw(name),
             weighted,
@@ -286,34 +286,34 @@ impl WeekFacts {
         }
     }
 
-    fn weighted(&self, name: MetricName) -> WeightedValue {
+    fn weighted(&self, name: MetricName) -> EstimateView {
         match name {
             MetricName::AgentAccuracy => self.covering(estimate::agent_accuracy(&self.strata)),
             MetricName::JudgeAccuracy => self.covering(estimate::judge_accuracy(&self.strata)),
             MetricName::UserSatisfaction => self.satisfaction(),
-            MetricName::TracesReviewed => WeightedValue::count(self.reviewed.len() as u64),
-            MetricName::DatasetGrowth => WeightedValue::count(self.items_added),
+            MetricName::TracesReviewed => EstimateView::count(self.reviewed.len() as u64),
+            MetricName::DatasetGrowth => EstimateView::count(self.items_added),
         }
     }
 
     /// Traffic of agents without a draw is not represented.
-    fn covering(&self, figure: Result<Figure, NotEstimable>) -> WeightedValue {
+    fn covering(&self, figure: Result<Figure, NotEstimable>) -> EstimateView {
         let sampled: u64 = self.strata.iter().map(|stratum| stratum.population).sum();
         let covered = share(sampled.min(self.traces), self.traces).map_or(1.0, |share| share.value);
-        WeightedValue::of(
+        EstimateView::of(
             figure.map(|figure| Figure { represents: figure.represents * covered, ..figure }),
         )
     }
 
     /// Every thumb is counted; the interval is for users like those who gave them.
-    fn satisfaction(&self) -> WeightedValue {
+    fn satisfaction(&self) -> EstimateView {
         let rated = self.thumbs_up + self.thumbs_down;
         let represents = share(rated, self.traces).map(|share| share.value);
         match share(self.thumbs_up, rated) {
-            Some(estimate) => WeightedValue { represents, ..estimate.into() },
-            None => WeightedValue {
+            Some(estimate) => EstimateView { represents, ..estimate.into() },
+            None => EstimateView {
                 reason: Some("no thumbs in this week".to_owned()),
-                ..WeightedValue::unknown(&NotEstimable::NoTraces)
+                ..EstimateView::unknown(&NotEstimable::NoTraces)
             },
         }
     }
@@ -372,10 +372,10 @@ pub struct PhaseSignal {
     pub action: String,
 }
 
-fn change(previous: &WeightedValue, now: &WeightedValue) -> Option<Change> {
+fn change(previous: &EstimateView, now: &EstimateView) -> Option<MetricChange> {
     let change = estimate::change(&previous.estimate()?, &now.estimate()?)?;
     let interval = change.interval.map(|it| [it.lower, it.upper]);
-    Some(Change { value: change.value, interval, signal: estimate::is_signal(&change) })
+    Some(MetricChange { value: change.value, interval, signal: estimate::is_signal(&change) })
 }
 
 #[cfg(test)]

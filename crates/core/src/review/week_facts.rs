@@ -2,14 +2,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::category::Category;
 use super::draw::{DrawCell, DrawnTrace, Selection};
-use super::estimate::{Review, ReviewedStratum};
+use super::estimate::{ReviewedStratum, TraceReview};
 use super::metrics::{Basis, ReviewedTrace, WeekFacts};
 use crate::catalog::agent::AgentTargets;
 use crate::stats::prediction_powered::Moments;
 
 /// A person's answer about a trace, with the trace's current signals.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Answer {
+pub struct TraceAnswer {
     pub correct: bool,
     pub category: Category,
     pub quality: Option<f64>,
@@ -45,7 +45,7 @@ pub struct WeekInput {
     pub thumbs_up: u64,
     pub thumbs_down: u64,
     /// Answers by trace.
-    pub answers: BTreeMap<String, Answer>,
+    pub answers: BTreeMap<String, TraceAnswer>,
     pub draws: Vec<DrawnWeek>,
     /// Traces that became dataset items.
     pub in_dataset: BTreeSet<String>,
@@ -95,7 +95,8 @@ impl WeekInput {
             let Some(answer) = self.answers.get(&drawn.trace) else { continue };
             let Some(stratum) = strata.get_mut(&drawn.category) else { continue };
             let in_dataset = self.in_dataset.contains(&drawn.trace);
-            let review = Review { correct: answer.correct, quality: drawn.quality, in_dataset };
+            let review =
+                TraceReview { correct: answer.correct, quality: drawn.quality, in_dataset };
             stratum.reviews.push(review);
         }
         strata.into_values().collect()
@@ -106,7 +107,8 @@ impl WeekInput {
         for (trace, answer) in &self.answers {
             let Some(stratum) = strata.get_mut(&answer.category) else { continue };
             let in_dataset = self.in_dataset.contains(trace);
-            let review = Review { correct: answer.correct, quality: answer.quality, in_dataset };
+            let review =
+                TraceReview { correct: answer.correct, quality: answer.quality, in_dataset };
             stratum.reviews.push(review);
         }
         strata.into_values().collect()
@@ -134,19 +136,19 @@ impl WeekInput {
     }
 }
 
-fn reviewed(answer: &Answer) -> ReviewedTrace {
+fn reviewed(answer: &TraceAnswer) -> ReviewedTrace {
     ReviewedTrace { correct: answer.correct, judged_good: answer.category.judged_good() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::review::allocation::SamplePlan;
-    use crate::review::draw::{Candidate, WeekSampler};
+    use crate::review::allocation::ReviewPlan;
+    use crate::review::draw::{TraceCandidate, WeekSampler};
     use crate::stats::near;
 
-    fn candidate(n: usize) -> Candidate {
-        Candidate {
+    fn candidate(n: usize) -> TraceCandidate {
+        TraceCandidate {
             trace: format!("t{n}"),
             thumb: None,
             quality: Some(if n.is_multiple_of(4) { 0.2 } else { 0.9 }),
@@ -157,22 +159,22 @@ mod tests {
 
     /// A week of 200 traces whose flagged quarter is wrong, drawn and answered in full.
     fn week(cut: Cut) -> WeekInput {
-        let mut sampler = WeekSampler::new(SamplePlan::default(), "seed", "spots");
+        let mut sampler = WeekSampler::new(ReviewPlan::default(), "seed", "spots");
         (0..200).for_each(|n| sampler.add(candidate(n)));
         let draw = sampler.finish();
         let answer = |drawn: &DrawnTrace| {
             let correct = drawn.category == Category::W6;
-            let answer = Answer { correct, category: drawn.category, quality: drawn.quality };
+            let answer = TraceAnswer { correct, category: drawn.category, quality: drawn.quality };
             (drawn.trace.clone(), answer)
         };
-        let mut answers: BTreeMap<String, Answer> = draw.traces.iter().map(answer).collect();
+        let mut answers: BTreeMap<String, TraceAnswer> = draw.traces.iter().map(answer).collect();
         // The signals of a drawn trace have changed since, and a trace was chosen by hand.
         let first = draw.traces[0].trace.clone();
         if let Some(answer) = answers.get_mut(&first) {
             answer.category = Category::W1;
         }
         let outside = (0..200).map(|n| format!("t{n}")).find(|name| !answers.contains_key(name));
-        let chosen = Answer { correct: false, category: Category::W6, quality: Some(0.9) };
+        let chosen = TraceAnswer { correct: false, category: Category::W6, quality: Some(0.9) };
         answers.insert(outside.unwrap(), chosen);
         let draws = vec![DrawnWeek { cells: draw.cells.clone(), traces: draw.traces }];
         WeekInput { traces: 200, cells: draw.cells, answers, draws, cut, ..WeekInput::default() }

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::category::Category;
 use super::estimate::{CategoryFigures, NotEstimable};
 use super::guide;
-use super::metrics::{Basis, Metric, MetricName, PhaseSignal, WeekFacts, WeightedValue};
+use super::metrics::{Basis, EstimateView, MetricName, PhaseSignal, WeekFacts, WeeklyMetric};
 use crate::csv;
 use crate::stats::interval::Estimate;
 
@@ -36,7 +36,7 @@ pub struct WeeklyMetrics {
     /// Traces in the sample.
     pub drawn: u64,
     pub drawn_reviewed: u64,
-    pub metrics: Vec<Metric>,
+    pub metrics: Vec<WeeklyMetric>,
     pub judge: JudgeView,
     pub categories: Vec<CategoryView>,
     pub signals: Vec<PhaseSignal>,
@@ -45,10 +45,10 @@ pub struct WeeklyMetrics {
 /// Figures of the judge on all judged traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JudgeView {
-    pub sensitivity: WeightedValue,
-    pub specificity: WeightedValue,
+    pub sensitivity: EstimateView,
+    pub specificity: EstimateView,
     /// Agent accuracy by the judge's verdicts, corrected for its errors.
-    pub corrected_accuracy: WeightedValue,
+    pub corrected_accuracy: EstimateView,
 }
 
 /// A cell of the signal matrix.
@@ -60,11 +60,11 @@ pub struct CategoryView {
     pub population: u64,
     pub reviewed: u64,
     pub failures: u64,
-    pub accuracy: WeightedValue,
+    pub accuracy: EstimateView,
     /// Accuracy to plan with.
     pub expected: f64,
     /// Share of reviews that led to a dataset item or showed an error of the judge.
-    pub yielded: Option<WeightedValue>,
+    pub yielded: Option<EstimateView>,
     pub teaches: String,
     pub action: String,
 }
@@ -73,8 +73,8 @@ impl WeeklyMetrics {
     pub fn new(scope: MetricsScope, facts: &WeekFacts, before: Option<&WeekFacts>) -> Self {
         let judge = facts.judge();
         let value = |figure: Result<Estimate, NotEstimable>| match figure {
-            Ok(estimate) => WeightedValue::from(estimate),
-            Err(why) => WeightedValue::unknown(&why),
+            Ok(estimate) => EstimateView::from(estimate),
+            Err(why) => EstimateView::unknown(&why),
         };
         Self {
             scope,
@@ -141,10 +141,10 @@ impl CategoryView {
             failures: figures.failures,
             accuracy: match figures.accuracy {
                 Ok(estimate) => estimate.into(),
-                Err(why) => WeightedValue::unknown(&why),
+                Err(why) => EstimateView::unknown(&why),
             },
             expected: guide::expected(figures.category),
-            yielded: figures.yielded.map(WeightedValue::from),
+            yielded: figures.yielded.map(EstimateView::from),
             teaches: text(|guide| &guide.teaches),
             action: text(|guide| &guide.action),
         }
@@ -166,8 +166,8 @@ pub fn interval_text(name: MetricName, [lower, upper]: [f64; 2]) -> String {
 pub struct MonthAccuracy {
     /// Such as `2026-11`.
     pub month: String,
-    pub agent_accuracy: WeightedValue,
-    pub judge_accuracy: WeightedValue,
+    pub agent_accuracy: EstimateView,
+    pub judge_accuracy: EstimateView,
     pub reviewed: u64,
     /// Items of global datasets at the end of the month.
     pub dataset_size: u64,
@@ -180,8 +180,8 @@ impl MonthAccuracy {
         let strata: Vec<_> = weeks.iter().flat_map(|week| week.strata.clone()).collect();
         Self {
             month,
-            agent_accuracy: WeightedValue::of(super::estimate::agent_accuracy(&strata)),
-            judge_accuracy: WeightedValue::of(super::estimate::judge_accuracy(&strata)),
+            agent_accuracy: EstimateView::of(super::estimate::agent_accuracy(&strata)),
+            judge_accuracy: EstimateView::of(super::estimate::judge_accuracy(&strata)),
             reviewed: weeks.iter().map(|week| week.reviewed.len() as u64).sum(),
             dataset_size,
         }

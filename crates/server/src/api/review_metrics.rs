@@ -22,7 +22,7 @@ use crate::error::{ApiError, ApiResult};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct MetricsRequest {
+pub struct ReviewMetricsRequest {
     /// A day of the week, such as `2026-11-08`; by default the last full week.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub week: Option<String>,
@@ -51,7 +51,7 @@ pub struct MonthsView {
     pub months: Vec<MonthAccuracy>,
 }
 
-impl MetricsRequest {
+impl ReviewMetricsRequest {
     /// Returns the request as query parameters.
     pub fn pairs(self) -> Vec<(&'static str, String)> {
         let pairs = [
@@ -102,7 +102,7 @@ impl MetricsRequest {
     get,
     path = "/api/v1/projects/{project}/metrics/week",
     tag = "Quality",
-    params(ProjectParam, MetricsRequest),
+    params(ProjectParam, ReviewMetricsRequest),
     responses((status = 200, body = Object))
 )]
 pub(super) async fn week(
@@ -112,7 +112,7 @@ pub(super) async fn week(
     uri: Uri,
 ) -> ApiResult<Response> {
     own(&caller.project, &project)?;
-    let request: MetricsRequest = asked(&uri)?;
+    let request: ReviewMetricsRequest = asked(&uri)?;
     let metrics = request.read(&app.store, &project, app.clock.now()).await?;
     match request.format.as_deref() {
         None | Some("json") => Ok(Json(metrics).into_response()),

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use ratchet_core::review::allocation::SamplePlan;
+use ratchet_core::review::allocation::ReviewPlan;
 use ratchet_core::review::category::Category;
-use ratchet_core::review::draw::{Candidate, WeekDraw, WeekSampler};
-use ratchet_core::review::week_facts::{Answer, DrawnWeek, WeekInput};
+use ratchet_core::review::draw::{TraceCandidate, WeekDraw, WeekSampler};
+use ratchet_core::review::week_facts::{DrawnWeek, TraceAnswer, WeekInput};
 use ratchet_testkit::soak::scaled;
 
 /// A design: traces and correct traces by category (W1 to W6), and the capacity.
@@ -59,14 +59,14 @@ fn designs() -> [Design; 6] {
 
 impl Design {
     /// The traces, and whether each is correct.
-    fn week(&self) -> (Vec<Candidate>, BTreeMap<String, bool>) {
+    fn week(&self) -> (Vec<TraceCandidate>, BTreeMap<String, bool>) {
         let (mut candidates, mut truth) = (Vec::new(), BTreeMap::new());
         for (at, count) in self.traces.into_iter().enumerate() {
             let category = Category::ALL[at];
             for n in 0..count {
                 let trace = format!("{category}-{n}");
                 truth.insert(trace.clone(), n < self.correct[at]);
-                candidates.push(Candidate {
+                candidates.push(TraceCandidate {
                     trace,
                     thumb: category.thumb(),
                     quality: category.judged_good().map(|good| if good { 0.9 } else { 0.2 }),
@@ -78,9 +78,9 @@ impl Design {
         (candidates, truth)
     }
 
-    fn draw(&self, candidates: &[Candidate], seed: &str) -> WeekDraw {
+    fn draw(&self, candidates: &[TraceCandidate], seed: &str) -> WeekDraw {
         let (capacity, flagged_share) = (self.capacity, self.flagged_share);
-        let plan = SamplePlan { capacity, flagged_share, ..SamplePlan::default() };
+        let plan = ReviewPlan { capacity, flagged_share, ..ReviewPlan::default() };
         let mut sampler = WeekSampler::new(plan, seed, "spots");
         candidates.iter().for_each(|candidate| sampler.add(candidate.clone()));
         sampler.finish()
@@ -96,12 +96,12 @@ impl Design {
         let mut hits = [0_u32; 2];
         for week in 0..weeks {
             let draw = self.draw(&candidates, &format!("{}/{week}", self.name));
-            let answer = |trace: &str, category: Category| Answer {
+            let answer = |trace: &str, category: Category| TraceAnswer {
                 correct: truth[trace],
                 category,
                 quality: None,
             };
-            let answers: BTreeMap<String, Answer> = draw
+            let answers: BTreeMap<String, TraceAnswer> = draw
                 .traces
                 .iter()
                 .map(|drawn| (drawn.trace.clone(), answer(&drawn.trace, drawn.category)))

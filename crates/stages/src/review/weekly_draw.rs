@@ -1,7 +1,7 @@
 use ratchet_core::calendar::Week;
 use ratchet_core::catalog::agent::AgentSettings;
 use ratchet_core::payload::Json;
-use ratchet_core::review::allocation::SamplePlan;
+use ratchet_core::review::allocation::ReviewPlan;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{Agent, DrawEffect, NewDraw, NewQueue, QueueId};
 use ratchet_store::project::ProjectId;
@@ -24,7 +24,7 @@ pub struct ReviewTarget {
     pub scope: AgentScope,
     /// Name of the queue.
     pub queue: String,
-    pub plan: SamplePlan,
+    pub plan: ReviewPlan,
     /// Id of the user who is on call.
     pub assignee: Option<String>,
 }
@@ -104,7 +104,7 @@ fn unnamed() -> ReviewTarget {
         agent: None,
         scope: AgentScope::Unnamed,
         queue: QUEUE.to_owned(),
-        plan: SamplePlan::default(),
+        plan: ReviewPlan::default(),
         assignee: None,
     }
 }
@@ -115,7 +115,7 @@ async fn named(
     agents: usize,
     week: &Week,
 ) -> StoreResult<ReviewTarget> {
-    // People who are on call need no account here; then nobody is assigned.
+    // A person on call without an account here is not assigned.
     let assignee = match settings.on_call_in(&week.after()) {
         Some(person) => store.catalog.user(person.to_owned()).await.ok().map(|user| user.id),
         None => None,
@@ -124,7 +124,7 @@ async fn named(
     Ok(ReviewTarget {
         scope: AgentScope::Named(names.collect()),
         queue: settings.queue_name(&name, agents),
-        plan: SamplePlan { capacity: settings.review_capacity as usize, ..SamplePlan::default() },
+        plan: ReviewPlan { capacity: settings.review_capacity as usize, ..ReviewPlan::default() },
         assignee,
         agent: Some(name),
     })

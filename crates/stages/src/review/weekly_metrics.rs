@@ -4,7 +4,7 @@ use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::id::TraceId;
 use ratchet_core::review::draw::DrawnTrace;
 use ratchet_core::review::metrics::WeekFacts;
-use ratchet_core::review::week_facts::{Answer, Cut, DrawnWeek, WeekInput};
+use ratchet_core::review::week_facts::{Cut, DrawnWeek, TraceAnswer, WeekInput};
 use ratchet_core::review::weekly::{MetricsScope, MonthAccuracy, WeeklyMetrics};
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{Agent, REVIEW, SourcedItem, StoredDraw};
@@ -130,9 +130,10 @@ fn drawn_week(draw: StoredDraw) -> DrawnWeek {
     DrawnWeek { cells: draw.cells, traces: draw.traces }
 }
 
-fn answers(reviewed: Vec<ReviewedSignal>) -> BTreeMap<String, Answer> {
+fn answers(reviewed: Vec<ReviewedSignal>) -> BTreeMap<String, TraceAnswer> {
     let answer = |one: ReviewedSignal| {
-        let answer = Answer { correct: one.correct, category: one.category, quality: one.quality };
+        let answer =
+            TraceAnswer { correct: one.correct, category: one.category, quality: one.quality };
         (one.trace.to_string(), answer)
     };
     reviewed.into_iter().map(answer).collect()

@@ -35,7 +35,7 @@ pub struct StoredDraw {
     pub seed: String,
     /// The population, as it was.
     pub cells: Vec<DrawCell>,
-    /// Whether cells tell environments and releases apart.
+    /// Whether cells are by environment and release.
     pub is_cut: bool,
     pub traces: Vec<DrawnTrace>,
     pub drawn_at: Timestamp,

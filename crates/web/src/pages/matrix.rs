@@ -4,9 +4,9 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use maud::{Markup, html};
-use ratchet_core::review::allocation::{HALF_WIDTH, SamplePlan};
+use ratchet_core::review::allocation::{HALF_WIDTH, ReviewPlan};
 use ratchet_core::review::category::Category;
-use ratchet_core::review::metrics::{MetricName, WeightedValue};
+use ratchet_core::review::metrics::{EstimateView, MetricName};
 use ratchet_core::review::rebalance::{Measured, Split, Tier2};
 use ratchet_core::review::weekly::{CategoryView, WeeklyMetrics, interval_text, value_text};
 
@@ -62,7 +62,7 @@ fn of(found: &WeeklyMetrics, category: Category) -> Option<&CategoryView> {
     found.categories.iter().find(|view| view.category == category)
 }
 
-fn accuracy(value: &WeightedValue) -> Markup {
+fn accuracy(value: &EstimateView) -> Markup {
     let name = MetricName::AgentAccuracy;
     html! {
         @match (value.value, value.interval) {
@@ -148,7 +148,7 @@ fn tier_2(found: &WeeklyMetrics) -> Option<Tier2> {
     let others = found.categories.iter();
     let others = others.filter(|view| !matches!(view.category, Category::W5 | Category::W6));
     Some(Tier2 {
-        capacity: SamplePlan::default().capacity as u64,
+        capacity: ReviewPlan::default().capacity as u64,
         flagged: measured(Category::W5)?,
         quiet: measured(Category::W6)?,
         tier_1: others.map(|view| view.population).sum(),

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::calendar::Week;
-use ratchet_core::review::metrics::{Basis, Metric, MetricName, Standing, WeightedValue};
+use ratchet_core::review::metrics::{Basis, EstimateView, MetricName, Standing, WeeklyMetric};
 use ratchet_core::review::phase_rules::RuleState;
 use ratchet_core::review::weekly::{MonthAccuracy, WeeklyMetrics, interval_text, value_text};
 use ratchet_stages::review::weekly_metrics::{self, MetricsFilter};
@@ -119,7 +119,7 @@ fn known(name: MetricName, value: Option<f64>) -> Markup {
 }
 
 /// A value with its interval and the number of reviews behind it.
-fn weighted(name: MetricName, value: &WeightedValue) -> Markup {
+fn weighted(name: MetricName, value: &EstimateView) -> Markup {
     let title = value.reason.clone().unwrap_or_else(|| {
         let part = value.represents.map(figure::percent).unwrap_or_default();
         format!("n = {}; stands for {part} of traces", value.n)
@@ -145,7 +145,7 @@ fn standing(standing: Standing) -> Markup {
 }
 
 fn figures(metrics: &WeeklyMetrics) -> Markup {
-    let row = |metric: &Metric| {
+    let row = |metric: &WeeklyMetric| {
         let name = metric.name;
         let previous = metric.previous.as_ref().and_then(|previous| previous.value);
         Row {
@@ -168,7 +168,7 @@ fn figures(metrics: &WeeklyMetrics) -> Markup {
         }
     };
     let columns = vec![
-        Column::text("Metric"),
+        Column::text("WeeklyMetric"),
         Column::text("Weighted (95% CI)"),
         Column::number("n"),
         Column::number("Raw sample"),
@@ -189,7 +189,7 @@ fn figures(metrics: &WeeklyMetrics) -> Markup {
     }
 }
 
-fn change(metric: &Metric) -> Markup {
+fn change(metric: &WeeklyMetric) -> Markup {
     html! {
         @if let Some(change) = metric.change {
             @let sign = if change.value < 0.0 { "−" } else { "+" };

@@ -25,7 +25,7 @@ fn review_metrics_have_their_contract_and_say_why_a_value_is_missing() {
     assert_eq!(names, expected);
     let targets: Vec<&Value> = all.iter().map(|metric| &metric["target"]).collect();
     assert_eq!(targets, [&json!(0.9), &json!(0.85), &json!(0.8), &json!(30.0), &json!(1.0)]);
-    // Users gave thumbs; nobody reviewed, and no judge looked.
+    // There are thumbs, but neither reviews nor verdicts of a judge.
     let [accuracy, judge, satisfaction] = [&all[0], &all[1], &all[2]];
     assert_eq!(accuracy["raw"], json!({"value": null, "n": 0}));
     assert_eq!(accuracy["weighted"]["reason"], "no trace of the sample is reviewed yet");

@@ -4,14 +4,14 @@ use super::*;
 use crate::stats::near;
 
 const EXAMPLE: [u64; 6] = [20, 10, 20, 150, 120, 680];
-const UNPLANNED: SamplePlan =
-    SamplePlan { capacity: 250, half_width: None, flagged_share: FLAGGED_SHARE, spot_share: 0.0 };
+const UNPLANNED: ReviewPlan =
+    ReviewPlan { capacity: 250, half_width: None, flagged_share: FLAGGED_SHARE, spot_share: 0.0 };
 
 fn counts(populations: &[u64]) -> Counts {
     Category::ALL.into_iter().zip(populations.iter().copied()).collect()
 }
 
-fn allocated(plan: SamplePlan, populations: &[u64]) -> Vec<u64> {
+fn allocated(plan: ReviewPlan, populations: &[u64]) -> Vec<u64> {
     let taken = plan.allocate(&counts(populations));
     let of = |category: &Category| taken.get(category).copied().unwrap_or(0);
     Category::ALL.iter().take(populations.len()).map(of).collect()
@@ -19,7 +19,7 @@ fn allocated(plan: SamplePlan, populations: &[u64]) -> Vec<u64> {
 
 #[track_caller]
 fn check(capacity: usize, populations: [u64; 6], want: [u64; 6]) {
-    let plan = SamplePlan { capacity, ..UNPLANNED };
+    let plan = ReviewPlan { capacity, ..UNPLANNED };
     assert_eq!(allocated(plan, &populations), want, "capacity {capacity}");
 }
 
@@ -40,17 +40,17 @@ fn places_go_to_disagreements_then_feedback_then_flags() {
 
 #[test]
 fn quiet_traffic_gets_what_the_half_width_needs_before_feedback_does() {
-    let plan = SamplePlan { capacity: 50, half_width: Some(0.1), ..UNPLANNED };
+    let plan = ReviewPlan { capacity: 50, half_width: Some(0.1), ..UNPLANNED };
     assert_eq!(allocated(plan, &EXAMPLE), [7, 10, 20, 2, 2, 9]);
-    let plan = SamplePlan { half_width: Some(0.1), ..UNPLANNED };
+    let plan = ReviewPlan { half_width: Some(0.1), ..UNPLANNED };
     assert_eq!(allocated(plan, &EXAMPLE), [20, 10, 20, 150, 40, 10], "the split gives more");
-    let spots = SamplePlan { capacity: 60, spot_share: 0.1, half_width: Some(0.1), ..UNPLANNED };
+    let spots = ReviewPlan { capacity: 60, spot_share: 0.1, half_width: Some(0.1), ..UNPLANNED };
     assert_eq!(spots.allocate(&counts(&EXAMPLE)).values().sum::<u64>(), 54);
 }
 
 #[test]
 fn traces_without_a_verdict_are_sampled_by_their_feedback() {
-    let plan = SamplePlan { capacity: 50, ..UNPLANNED };
+    let plan = ReviewPlan { capacity: 50, ..UNPLANNED };
     let outage = [0, 0, 0, 0, 0, 0, 10, 30, 400];
     assert_eq!(allocated(plan, &outage), [0, 0, 0, 0, 0, 0, 10, 30, 10]);
     let half = allocated(plan, &[0, 0, 0, 0, 100, 300, 0, 0, 100]);
@@ -86,7 +86,7 @@ proptest! {
         half_width in prop::option::of(0.02..0.3_f64),
         flagged_share in 0.0..=1.0_f64,
     ) {
-        let plan = SamplePlan { capacity, half_width, flagged_share, spot_share: 0.0 };
+        let plan = ReviewPlan { capacity, half_width, flagged_share, spot_share: 0.0 };
         let taken = plan.allocate(&counts(&populations));
         let all: u64 = populations.iter().sum();
         prop_assert_eq!(taken.values().sum::<u64>(), all.min(capacity as u64));

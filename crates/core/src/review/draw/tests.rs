@@ -4,8 +4,8 @@ use super::*;
 use crate::stats::near;
 
 /// Traces with all combinations of signals, by a list of categories.
-fn candidates(categories: &[Category]) -> Vec<Candidate> {
-    let of = |(n, category): (usize, &Category)| Candidate {
+fn candidates(categories: &[Category]) -> Vec<TraceCandidate> {
+    let of = |(n, category): (usize, &Category)| TraceCandidate {
         trace: format!("trace-{n}"),
         thumb: category.thumb(),
         quality: category.judged_good().map(|good| if good { 0.9 } else { 0.2 }),
@@ -15,14 +15,14 @@ fn candidates(categories: &[Category]) -> Vec<Candidate> {
     categories.iter().enumerate().map(of).collect()
 }
 
-fn draw(candidates: &[Candidate], plan: SamplePlan, seed: &str) -> WeekDraw {
+fn draw(candidates: &[TraceCandidate], plan: ReviewPlan, seed: &str) -> WeekDraw {
     let spot_seed = format!("{seed}/spot");
     let mut sampler = WeekSampler::new(plan, seed, &spot_seed);
     candidates.iter().for_each(|candidate| sampler.add(candidate.clone()));
     sampler.finish()
 }
 
-fn example() -> Vec<Candidate> {
+fn example() -> Vec<TraceCandidate> {
     let sizes = [20, 10, 20, 150, 120, 680];
     let of = |(category, size): (&Category, usize)| std::iter::repeat_n(*category, size);
     candidates(&Category::ALL.iter().zip(sizes).flat_map(of).collect::<Vec<_>>())
@@ -30,7 +30,7 @@ fn example() -> Vec<Candidate> {
 
 #[test]
 fn items_carry_the_facts_of_their_draw() {
-    let draw = draw(&example(), SamplePlan::default(), "support/2026-11-08");
+    let draw = draw(&example(), ReviewPlan::default(), "support/2026-11-08");
     assert_eq!(draw.traces.len(), 50);
     assert_eq!(draw.populations().values().sum::<u64>(), 1_000);
     let of = |category: Category| {
@@ -47,7 +47,7 @@ fn items_carry_the_facts_of_their_draw() {
 
 #[test]
 fn spot_checks_have_no_probability_and_are_not_drawn_twice() {
-    let plan = SamplePlan { spot_share: 0.2, ..SamplePlan::default() };
+    let plan = ReviewPlan { spot_share: 0.2, ..ReviewPlan::default() };
     let draw = draw(&example(), plan, "seed");
     let spots: Vec<_> =
         draw.traces.iter().filter(|drawn| drawn.selection == Selection::Chosen).collect();
@@ -63,7 +63,7 @@ fn the_stored_probability_is_the_frequency() {
     let sizes = [(Category::W2, 3), (Category::W5, 9), (Category::W6, 18)];
     let of = |(category, size): (Category, usize)| std::iter::repeat_n(category, size);
     let candidates = candidates(&sizes.into_iter().flat_map(of).collect::<Vec<_>>());
-    let plan = SamplePlan { capacity: 12, half_width: None, ..SamplePlan::default() };
+    let plan = ReviewPlan { capacity: 12, half_width: None, ..ReviewPlan::default() };
     let seeds = 4_000;
     let mut times: BTreeMap<String, u32> = BTreeMap::new();
     let mut probability = BTreeMap::new();
@@ -90,7 +90,7 @@ proptest! {
     ) {
         let categories: Vec<_> = categories.into_iter().map(|n| Category::ALL[n]).collect();
         let candidates = candidates(&categories);
-        let plan = SamplePlan { capacity, ..SamplePlan::default() };
+        let plan = ReviewPlan { capacity, ..ReviewPlan::default() };
         let drawn = draw(&candidates, plan, "seed");
         prop_assert_eq!(&draw(&candidates, plan, "seed"), &drawn, "the same seed draws the same");
         let reversed: Vec<_> = candidates.iter().rev().cloned().collect();

@@ -2,7 +2,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 
 use super::*;
-use crate::review::allocation::SamplePlan;
+use crate::review::allocation::ReviewPlan;
 use crate::stats::near;
 
 const POPULATION: [u64; 6] = [20, 10, 20, 150, 120, 680];
@@ -13,7 +13,7 @@ fn stratum(category: Category, population: u64, taken: u64, correct: u64) -> Rev
     let quality = category.judged_good().map(|good| if good { 0.9 } else { 0.2 });
     let mut moments = Moments::default();
     (0..population).for_each(|_| quality.into_iter().for_each(|quality| moments.add(quality)));
-    let review = |n| Review { correct: n < correct, quality, in_dataset: false };
+    let review = |n| TraceReview { correct: n < correct, quality, in_dataset: false };
     let reviews = (0..taken).map(review).collect();
     ReviewedStratum { category, population, quality: moments, reviews }
 }
@@ -127,7 +127,7 @@ fn coverage(population: [u64; 6], correct: [u64; 6], taken: [u64; 6]) -> (f64, f
 
 fn planned(capacity: usize, population: [u64; 6]) -> [u64; 6] {
     let counts = Category::ALL.into_iter().zip(population).collect();
-    let taken = SamplePlan { capacity, ..SamplePlan::default() }.allocate(&counts);
+    let taken = ReviewPlan { capacity, ..ReviewPlan::default() }.allocate(&counts);
     std::array::from_fn(|at| taken.get(&Category::ALL[at]).copied().unwrap_or(0))
 }
 

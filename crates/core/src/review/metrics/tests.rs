@@ -1,10 +1,10 @@
 use super::*;
-use crate::review::estimate::Review;
+use crate::review::estimate::TraceReview;
 use crate::stats::near;
 use crate::stats::prediction_powered::Moments;
 
 fn stratum(category: Category, population: u64, taken: u64, correct: u64) -> ReviewedStratum {
-    let review = |n| Review { correct: n < correct, quality: None, in_dataset: false };
+    let review = |n| TraceReview { correct: n < correct, quality: None, in_dataset: false };
     let reviews = (0..taken).map(review).collect();
     ReviewedStratum { category, population, quality: Moments::default(), reviews }
 }
@@ -24,7 +24,8 @@ fn example() -> WeekFacts {
         .iter()
         .flat_map(|stratum| {
             let judged_good = stratum.category.judged_good();
-            let one = move |review: &Review| ReviewedTrace { correct: review.correct, judged_good };
+            let one =
+                move |review: &TraceReview| ReviewedTrace { correct: review.correct, judged_good };
             stratum.reviews.iter().map(one)
         })
         .collect();

@@ -1,9 +1,9 @@
 use ratchet_core::environment::{DEFAULT_ENVIRONMENT, Environment};
 use ratchet_core::id::TraceId;
 use ratchet_core::record::score::ScoreSource;
-use ratchet_core::review::allocation::SamplePlan;
+use ratchet_core::review::allocation::ReviewPlan;
 use ratchet_core::review::category::Category;
-use ratchet_core::review::draw::{Candidate, WeekDraw, WeekSampler};
+use ratchet_core::review::draw::{TraceCandidate, WeekDraw, WeekSampler};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Statement, params, params_from_iter};
 
@@ -53,7 +53,7 @@ pub(in crate::embedded) fn signals(
 ) -> rusqlite::Result<WeekSignals> {
     let mut found = WeekSignals::default();
     // A sampler without places only counts.
-    let plan = SamplePlan { capacity: 0, ..SamplePlan::default() };
+    let plan = ReviewPlan { capacity: 0, ..ReviewPlan::default() };
     let mut counter = WeekSampler::new(plan, "", "");
     each_trace(db, query, |trace, candidate, signals| {
         found.traces += 1;
@@ -139,7 +139,7 @@ fn filter(project: i64, query: &SignalQuery) -> Where {
 fn each_trace(
     db: &Connection,
     query: &SignalQuery,
-    mut each: impl FnMut(TraceId, Candidate, &Signals),
+    mut each: impl FnMut(TraceId, TraceCandidate, &Signals),
 ) -> rusqlite::Result<()> {
     let Some(project) = project_number(db, &query.project)? else { return Ok(()) };
     let filter = filter(project, query);
@@ -155,7 +155,7 @@ fn each_trace(
         let trace: TraceId = row.get::<_, Column<_>>(0)?.0;
         let signals = signals_of(&mut scores, project, &trace)?;
         let environment: Option<String> = row.get(1)?;
-        let candidate = Candidate {
+        let candidate = TraceCandidate {
             trace: trace.to_string(),
             thumb: signals.thumb,
             quality: signals.quality,
