@@ -13,9 +13,9 @@ use crate::error::ModelError;
 use crate::sse::{SseEvent, SseReader};
 
 /// The maximum size of a response, in bytes: several times the longest answer of any model.
-const MAX_BYTES: usize = 8 * 1024 * 1024;
+pub(crate) const MAX_BYTES: usize = 8 * 1024 * 1024;
 /// The same for a streamed response: each token is an event of some hundred bytes.
-const MAX_STREAM_BYTES: usize = 64 * 1024 * 1024;
+pub(crate) const MAX_STREAM_BYTES: usize = 64 * 1024 * 1024;
 /// The maximum length of a provider's error text.
 const MAX_ERROR_CHARS: usize = 500;
 

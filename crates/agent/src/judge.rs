@@ -1,3 +1,4 @@
+use ratchet_core::judge::offline;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -88,7 +89,7 @@ impl JudgeName {
     /// Lists the valid names.
     pub fn parse(text: &str, models: &DefaultModels) -> Result<Self, JudgeNameError> {
         let (name, rest) = text.split_once(':').unwrap_or((text, ""));
-        if text == "offline" {
+        if text == offline::NAME {
             return Ok(Self::Offline);
         }
         if name == "connection" {
@@ -112,7 +113,7 @@ impl JudgeName {
 impl fmt::Display for JudgeName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Offline => f.write_str("offline"),
+            Self::Offline => f.write_str(offline::NAME),
             Self::Model { provider, model } => write!(f, "{}:{model}", provider.as_str()),
             Self::Connection { name, model: None } => write!(f, "connection:{name}"),
             Self::Connection { name, model: Some(model) } => write!(f, "connection:{name}:{model}"),

@@ -170,10 +170,10 @@ impl Talk {
         let mut client = Client::connect(&server.target).await?;
         let mut chats = Vec::with_capacity(crowd.chats);
         for _ in 0..crowd.chats {
-            let (status, told) = client.post("/api/v1/chats", &json!({"workspace": work})).await?;
-            ensure!(status.is_success(), "a chat was refused: {}", text(&told));
-            let told: Value = serde_json::from_slice(&told)?;
-            chats.push(told["id"].as_str().context("a chat without an id")?.to_owned());
+            let (status, body) = client.post("/api/v1/chats", &json!({"workspace": work})).await?;
+            ensure!(status.is_success(), "a chat was refused: {}", text(&body));
+            let body: Value = serde_json::from_slice(&body)?;
+            chats.push(body["id"].as_str().context("a chat without an id")?.to_owned());
         }
         let talk = Self { server, data, crowd, chats, at_rest };
         for chat in &talk.chats {
@@ -188,9 +188,9 @@ impl Talk {
     async fn until_idle(&self, client: &mut Client, chat: &str) -> anyhow::Result<()> {
         let began = Instant::now();
         while began.elapsed() < TIMEOUT {
-            let (_, told) = client.get(&format!("/api/v1/chats/{chat}")).await?;
-            let told: Value = serde_json::from_slice(&told)?;
-            if told["state"] == "idle" {
+            let (_, body) = client.get(&format!("/api/v1/chats/{chat}")).await?;
+            let body: Value = serde_json::from_slice(&body)?;
+            if body["state"] == "idle" {
                 return Ok(());
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -234,8 +234,8 @@ impl Talk {
 
 async fn say(client: &mut Client, chat: &str, words: &str) -> anyhow::Result<()> {
     let path = format!("/api/v1/chats/{chat}/messages");
-    let (status, told) = client.post(&path, &json!({"text": words})).await?;
-    ensure!(status.is_success(), "a message was refused: {}", text(&told));
+    let (status, body) = client.post(&path, &json!({"text": words})).await?;
+    ensure!(status.is_success(), "a message was refused: {}", text(&body));
     Ok(())
 }
 

@@ -80,9 +80,9 @@ impl Client {
             .request(Method::POST, &path)
             .header("content-type", "application/x-protobuf")
             .body(Full::new(Bytes::from(body)))?;
-        let (status, told) = self.send(request).await?;
+        let (status, body) = self.send(request).await?;
         if !status.is_success() {
-            bail!("the server answered {status}: {}", String::from_utf8_lossy(&told));
+            bail!("the server answered {status}: {}", String::from_utf8_lossy(&body));
         }
         Ok(())
     }
@@ -92,11 +92,11 @@ impl Client {
     /// # Errors
     /// Fails unless the server accepts all of them.
     pub(crate) async fn ingest(&mut self, events: &Value) -> anyhow::Result<()> {
-        let (status, told) = self.post("/api/public/ingestion", events).await?;
-        let answer: Value = serde_json::from_slice(&told).unwrap_or_default();
+        let (status, body) = self.post("/api/public/ingestion", events).await?;
+        let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
         let refused = answer["errors"].as_array().is_none_or(|errors| !errors.is_empty());
         if !status.is_success() || refused {
-            bail!("the server answered {status}: {}", String::from_utf8_lossy(&told));
+            bail!("the server answered {status}: {}", String::from_utf8_lossy(&body));
         }
         Ok(())
     }

@@ -131,9 +131,9 @@ async fn bombard(
         }
         // A rejection may close the connection.
         let mut client = Client::connect(target).await?;
-        let (status, told) = client.post_packed(path, bomb.clone()).await?;
+        let (status, body) = client.post_packed(path, bomb.clone()).await?;
         let is_refused = status.is_client_error() || status.as_u16() == 503;
-        ensure!(is_refused, "{path} answered {status}: {}", String::from_utf8_lossy(&told));
+        ensure!(is_refused, "{path} answered {status}: {}", String::from_utf8_lossy(&body));
         refused += 1;
     }
     Ok(refused)

@@ -22,7 +22,7 @@ impl Page {
     /// What it took to open the page, by the browser's own clock.
     #[track_caller]
     pub fn cost(&self) -> Cost {
-        let told = self.tell("cost", &[]);
+        let timing = self.tell("cost", &[]);
         let millis = |value: &Value| {
             let millis = value.as_f64()?.max(0.0);
             Duration::try_from_secs_f64(millis / 1e3).ok()
@@ -31,9 +31,9 @@ impl Page {
         Cost {
             requests: seen.requests,
             bytes: seen.bytes,
-            server: millis(&told["server"]).unwrap_or_default(),
-            first_paint: millis(&told["paint"]),
-            loaded: millis(&told["loaded"]).unwrap_or_default(),
+            server: millis(&timing["server"]).unwrap_or_default(),
+            first_paint: millis(&timing["paint"]),
+            loaded: millis(&timing["loaded"]).unwrap_or_default(),
         }
     }
 }

@@ -18,8 +18,9 @@ fn check_problem(body: &str, expected: Trouble, says: &str) {
     let page = browser.page();
     open(&page, body);
     let problems = page.problems();
-    let is_told =
-        |told: &&ratchet_browser::Problem| told.trouble == expected && told.text.contains(says);
+    let is_told = |result: &&ratchet_browser::Problem| {
+        result.trouble == expected && result.text.contains(says)
+    };
     assert!(
         problems.iter().any(|problem| is_told(&problem)),
         "{expected:?} {says} is not in {problems:?}"

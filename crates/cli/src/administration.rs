@@ -5,8 +5,10 @@ mod users;
 /// What a project has settled.
 mod project_settings;
 mod schedules;
+mod review_metrics;
 mod evaluators;
 mod jobs;
+mod agents;
 /// A backup that comes as a stream.
 mod unpack;
 

@@ -4,12 +4,16 @@ pub(crate) mod serve;
 pub(crate) mod demo;
 /// `ratchet week`
 pub(crate) mod week;
+/// `ratchet metrics`
+pub(crate) mod metrics;
 /// `ratchet suggestions`
 pub(crate) mod suggestions;
 /// `ratchet schedule`
 pub(crate) mod schedule;
 /// `ratchet jobs`
 pub(crate) mod jobs;
+/// `ratchet agents`
+pub(crate) mod agents;
 /// `ratchet evaluators`
 pub(crate) mod evaluators;
 /// `ratchet keys`
@@ -90,12 +94,16 @@ pub(crate) enum Command {
     Calibrate(Box<calibrate::CalibrateArgs>),
     /// Create a weekly quality report: score sessions, aggregate, suggest changes, notify
     Week(Box<week::WeekArgs>),
+    /// Show weekly review metrics: accuracy of agent and judge, satisfaction, reviews, dataset growth
+    Metrics(Box<metrics::MetricsCommand>),
     /// List and track suggestions of weekly reports
     Suggestions(Box<suggestions::SuggestionsCommand>),
     /// Manage scheduled runs
     Schedule(Box<schedule::ScheduleCommand>),
     /// List background jobs, and retry or discard dead letters
     Jobs(Box<jobs::JobsCommand>),
+    /// Manage agents: aliases, owner, on-call rota, targets and review capacity
+    Agents(Box<agents::AgentsCommand>),
     /// List, test, pause and resume online evaluators, and judge what was recorded before
     Evaluators(Box<evaluators::EvaluatorsCommand>),
     /// Manage API keys

@@ -1,5 +1,6 @@
 //! Flags that select the target of a command: a data folder or a server.
 
+use ratchet_stages::score::rubrics::{RubricFileFault, Rubrics};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -92,7 +93,8 @@ pub(crate) async fn with_project<T>(
 ) -> anyhow::Result<T> {
     with(&args.target, command, async |target| {
         let project = target.project(args.project.as_deref()).await?;
-        work(target, &project).await
+        // Boxed: the futures of commands nest deeper than the compiler follows.
+        Box::pin(work(target, &project)).await
     })
     .await
 }
@@ -104,11 +106,25 @@ pub(crate) async fn with_scoring<T>(
     work: impl AsyncFnOnce(&ScoringTarget) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let target = open_scoring(args, command).await?;
+    if let Some(data) = target.data() {
+        warn_of_rubric_files(&Rubrics::readable(data).faults);
+    }
     let done = work(&target).await;
     let closed = target.close().await.context("cannot close the data folder");
     let value = done?;
     closed?;
     Ok(value)
+}
+
+/// Warns on stderr of rubric files that cannot be used.
+pub(crate) fn warn_of_rubric_files(faults: &[RubricFileFault]) {
+    for fault in faults {
+        eprintln!(
+            "ratchet: the rubric file {} is not used: {}",
+            fault.file,
+            fault.problems.join("; ")
+        );
+    }
 }
 
 async fn open_scoring(args: &ScoringArgs, command: &str) -> anyhow::Result<ScoringTarget> {

@@ -42,7 +42,7 @@ pub(crate) fn code_for(outcome: anyhow::Result<Outcome>) -> ExitCode {
         Ok(Outcome::Stopped(signal)) => ExitCode::from(signal.code()),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("ratchet: {}", story(&error));
+            eprintln!("ratchet: {}", error_text(&error));
             ExitCode::FAILURE
         }
     }
@@ -57,15 +57,15 @@ pub(crate) fn at_once(signal: Signal) -> ! {
 }
 
 /// What happened, then each cause that adds something.
-fn story(error: &anyhow::Error) -> String {
-    let mut told: Vec<String> = Vec::new();
+fn error_text(error: &anyhow::Error) -> String {
+    let mut causes: Vec<String> = Vec::new();
     for cause in error.chain() {
         let text = cause.to_string();
-        if !told.iter().any(|earlier| earlier.contains(&text)) {
-            told.push(text);
+        if !causes.iter().any(|earlier| earlier.contains(&text)) {
+            causes.push(text);
         }
     }
-    told.join("\n  because: ")
+    causes.join("\n  because: ")
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
@@ -82,7 +82,7 @@ mod tests {
         let error = anyhow::anyhow!("the disk is full")
             .context("the disk is full")
             .context("cannot record");
-        assert_eq!(story(&error), "cannot record\n  because: the disk is full");
+        assert_eq!(error_text(&error), "cannot record\n  because: the disk is full");
     }
 
     #[test]

@@ -44,7 +44,7 @@ fn admission(oidc: &Oidc, first_project: &ProjectId) -> anyhow::Result<Option<Ad
     };
     let role = match Role::parse(word) {
         Some(role @ (Role::Owner | Role::Member | Role::Viewer)) => role,
-        Some(Role::IngestOnly) | None => {
+        Some(Role::Reviewer | Role::IngestOnly) | None => {
             bail!("oidc.role is \"{word}\"; it can be owner, member, viewer or none")
         }
     };

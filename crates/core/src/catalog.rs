@@ -8,8 +8,11 @@ pub mod skill;
 pub mod dataset;
 /// Experiments: runs of an agent over a dataset.
 pub mod experiment;
+pub mod run_comparison;
 /// Evaluators and their rules: what is judged online, by whom, and how.
 pub mod evaluator;
+/// Agents: aliases, people responsible, targets and review capacity.
+pub mod agent;
 /// LLM connections: provider, base URL and models.
 pub mod llm;
 /// Dashboards, widgets and metrics queries.
@@ -18,6 +21,8 @@ pub mod dashboard;
 pub mod filter;
 /// Annotation queue items and comments.
 pub mod annotation;
+/// Reviews of queue items: settings, outcomes, agreement.
+pub mod review;
 /// Validation errors and limits of user-entered project settings.
 pub mod validation;
 /// Accounts: email addresses and passwords of users.

@@ -25,19 +25,22 @@ pub enum JobKind {
     ScheduleRun,
     /// The scoring of a session by a run in the foreground, which claims the session by its id.
     ScoreSession,
+    /// The review of a queue item by a person, who holds it while they look at it.
+    Review,
     /// The verdict of one version of an evaluator on one trace, observation or session.
     Evaluation,
 }
 
 impl JobKind {
-    pub const ALL: [Self; 4] =
-        [Self::Notice, Self::ScheduleRun, Self::ScoreSession, Self::Evaluation];
+    pub const ALL: [Self; 5] =
+        [Self::Notice, Self::ScheduleRun, Self::ScoreSession, Self::Review, Self::Evaluation];
 
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Notice => "notice",
             Self::ScheduleRun => "schedule-run",
             Self::ScoreSession => "score-session",
+            Self::Review => "review",
             Self::Evaluation => "evaluation",
         }
     }

@@ -2,7 +2,7 @@
 //! are arguments.
 //!
 //! Modules are listed in reading order: basic types, then the parts of the product
-//! (record → judge → quality → catalog → chat), then helpers for input from outside.
+//! (record → judge → quality → review → catalog → chat), then helpers for input from outside.
 
 /// Timestamps with nanosecond precision.
 pub mod time;
@@ -29,6 +29,8 @@ pub mod record;
 pub mod judge;
 /// Quality over time: labels, calibration, the weekly report and suggestions.
 pub mod quality;
+/// Review: signal matrix, sampling, weekly metrics.
+pub mod review;
 /// Catalog documents: prompts, skills, datasets, evaluators, accounts and their validation.
 pub mod catalog;
 /// Chats: conversations with agents that Ratchet runs.

@@ -18,6 +18,10 @@ pub mod interval;
 pub mod logistic;
 /// Permutation tests for several measures at once.
 pub mod permutation;
+/// Prediction-powered means: labels of a few, predictions of all.
+pub mod prediction_powered;
+/// True prevalence behind an imperfect judge (Rogan–Gladen).
+pub mod prevalence;
 /// Area under the ROC curve.
 pub mod ranking;
 /// Estimates from stratified and weighted samples.

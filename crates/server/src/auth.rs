@@ -1,7 +1,7 @@
 //! Authentication and authorization.
 //!
 //! A handler declares what it needs by its extractor: `Caller` for any key, `Reader`, `Recorder`,
-//! `Member` or `Owner` for a role in the key's project, `Scorer` for feedback, which also accepts a
+//! `Member` or `Owner` for a role in the key's project, `QueueReader` and `QueueReviewer` for queues, `Scorer` for feedback, which also accepts a
 //! public key alone. Access beyond the project takes a permission: `ChatCaller` runs agents on the
 //! server's machine, `BackupOperator` copies all data, `Administrator` manages every project, its
 //! keys and its users.
@@ -46,6 +46,15 @@ pub struct Caller {
 /// A caller with read access.
 #[derive(Clone, Debug)]
 pub struct Reader(pub Caller);
+
+/// A caller who may read queues and the traces in them. A reviewer reads no other traces: the handler
+/// checks that.
+#[derive(Clone, Debug)]
+pub struct QueueReader(pub Caller);
+
+/// A caller who may complete queue items.
+#[derive(Clone, Debug)]
+pub struct QueueReviewer(pub Caller);
 
 /// A caller who may write telemetry.
 #[derive(Clone, Debug)]
@@ -123,7 +132,35 @@ impl Caller {
     pub fn may_read(self) -> ApiResult<Reader> {
         match self.role {
             Role::Viewer | Role::Member | Role::Owner => Ok(Reader(self)),
-            Role::IngestOnly => Err(self.refused("read; use a viewer, member or owner key")),
+            Role::Reviewer | Role::IngestOnly => {
+                Err(self.refused("read; use a viewer, member or owner key"))
+            }
+        }
+    }
+
+    /// Requires read access to queues and their traces.
+    ///
+    /// # Errors
+    /// 403 for an ingest-only key.
+    pub fn may_read_queues(self) -> ApiResult<QueueReader> {
+        match self.role {
+            Role::Reviewer | Role::Viewer | Role::Member | Role::Owner => Ok(QueueReader(self)),
+            Role::IngestOnly => {
+                Err(self.refused("read; use a reviewer, viewer, member or owner key"))
+            }
+        }
+    }
+
+    /// Requires permission to complete queue items.
+    ///
+    /// # Errors
+    /// 403 for a viewer's or an ingest-only key.
+    pub fn may_review(self) -> ApiResult<QueueReviewer> {
+        match self.role {
+            Role::Reviewer | Role::Member | Role::Owner => Ok(QueueReviewer(self)),
+            Role::Viewer | Role::IngestOnly => {
+                Err(self.refused("review; use a reviewer, member or owner key"))
+            }
         }
     }
 
@@ -134,7 +171,9 @@ impl Caller {
     pub fn may_record(self) -> ApiResult<Recorder> {
         match self.role {
             Role::IngestOnly | Role::Member | Role::Owner => Ok(Recorder(self)),
-            Role::Viewer => Err(self.refused("record; use an ingest-only, member or owner key")),
+            Role::Viewer | Role::Reviewer => {
+                Err(self.refused("record; use an ingest-only, member or owner key"))
+            }
         }
     }
 
@@ -145,7 +184,7 @@ impl Caller {
     pub fn may_edit(self) -> ApiResult<Member> {
         match self.role {
             Role::Member | Role::Owner => Ok(Member(self)),
-            Role::Viewer | Role::IngestOnly => {
+            Role::Viewer | Role::Reviewer | Role::IngestOnly => {
                 Err(self.refused("change this; use a member or owner key"))
             }
         }
@@ -158,7 +197,7 @@ impl Caller {
     pub fn may_own(self) -> ApiResult<Owner> {
         match self.role {
             Role::Owner => Ok(Owner(self)),
-            Role::Member | Role::Viewer | Role::IngestOnly => {
+            Role::Member | Role::Viewer | Role::Reviewer | Role::IngestOnly => {
                 Err(self.refused("change settings; use an owner key"))
             }
         }
@@ -271,6 +310,22 @@ impl FromRequestParts<App> for Reader {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
         Caller::from_request_parts(parts, app).await?.may_read()
+    }
+}
+
+impl FromRequestParts<App> for QueueReader {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        Caller::from_request_parts(parts, app).await?.may_read_queues()
+    }
+}
+
+impl FromRequestParts<App> for QueueReviewer {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        Caller::from_request_parts(parts, app).await?.may_review()
     }
 }
 

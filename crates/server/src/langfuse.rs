@@ -19,6 +19,8 @@ mod client;
 mod record;
 /// JSON responses, which may be long.
 mod response;
+/// Pages of records whose content may be long.
+mod page_stream;
 mod ingestion;
 /// Single traces and observations, as the oldest clients write them.
 mod legacy_writes;
@@ -32,7 +34,7 @@ mod traces;
 mod observations;
 /// Observations with selected field groups.
 mod observations_v2;
-mod metrics;
+pub(crate) mod metrics;
 mod sessions;
 mod prompts;
 /// Prompts, first version of the API.

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use axum::Router;
 use hyper_util::server::graceful::GracefulShutdown;
+use ratchet_stages::agents::{self, AgentWindow};
 use ratchet_stages::record::clock;
 use ratchet_stages::record::retention_sweep::{self, SweepReport};
 use tokio::net::{TcpListener, TcpStream};
@@ -23,6 +24,8 @@ const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\
     {\"message\":\"too many connections from your address have requests under way\",\
     \"error\":\"ServiceUnavailableError\"}";
 
+/// Interval of looking for new agents in traces.
+const AGENTS_EVERY: Duration = Duration::from_secs(60);
 /// Interval of the retention sweep.
 const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
 
@@ -77,6 +80,7 @@ pub async fn run(
     }
     tasks.spawn(note_closing(app.clone(), stop.clone()));
     tasks.spawn(token_counter::run(app.clone(), stop.clone()));
+    tasks.spawn(agents_each_minute(app.clone(), stop.clone()));
     tasks.spawn(retention_hourly(app, stop));
     while let Some(ended) = tasks.join_next().await {
         ended?;
@@ -115,6 +119,27 @@ async fn retention_hourly(app: App, stop: Stop) {
         match swept {
             Ok(swept) => log_swept(swept),
             Err(error) => tracing::warn!(error.cause = %error, "the retention sweep failed"),
+        }
+    }
+}
+
+/// Creates records for the agents of new traces.
+async fn agents_each_minute(app: App, stop: Stop) {
+    let mut minutes = tokio::time::interval(AGENTS_EVERY);
+    let mut window = AgentWindow::First;
+    loop {
+        tokio::select! {
+            biased;
+            () = stop.requested() => return,
+            _tick = minutes.tick() => {}
+        }
+        let looked = tokio::select! {
+            () = stop.requested() => return,
+            looked = agents::discover_everywhere(&app.store, window, app.clock.now()) => looked,
+        };
+        match looked {
+            Ok(()) => window = AgentWindow::Later,
+            Err(error) => tracing::warn!(error.cause = %error, "cannot look for agents in traces"),
         }
     }
 }

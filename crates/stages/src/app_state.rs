@@ -119,9 +119,9 @@ impl AppState {
 
     /// Waits for the start of shutdown.
     pub async fn closing(&self) {
-        let told = self.closing.notified();
+        let closed = self.closing.notified();
         if !self.is_closing() {
-            told.await;
+            closed.await;
         }
     }
 

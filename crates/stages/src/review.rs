@@ -1,10 +1,18 @@
 //! People say what they think of sessions, and a judge is held against them.
 
+/// Answers of reviewers about queue items.
+pub mod answer;
 /// Human labels, stored as a dataset.
 pub mod labels;
 /// Sampling of sessions for labelling.
 pub mod sampling;
+/// The weekly draw of traces for review.
+pub mod weekly_draw;
+/// Weekly metrics from draws and answers.
+pub mod weekly_metrics;
 pub mod judge_scores;
+#[cfg(test)]
+mod simulation;
 /// What judges say of the same sessions week by week.
 pub mod panel;
 pub mod trial;
@@ -212,7 +220,7 @@ impl LabelComparison {
 
     /// The sessions of which both think differently, in their own words.
     pub fn disagreements(&self, agreement: &Agreement, threshold: f64) -> Vec<Disagreement> {
-        let told = |(session, marks): (&SessionId, RatingPair)| Disagreement {
+        let disagreement = |(session, marks): (&SessionId, RatingPair)| Disagreement {
             marks,
             judge: self
                 .spoken
@@ -220,7 +228,7 @@ impl LabelComparison {
                 .and_then(|spoken| spoken.reasons.get(&agreement.dimension).cloned()),
             human: self.why(session),
         };
-        agreement.beyond(threshold).into_iter().map(told).collect()
+        agreement.beyond(threshold).into_iter().map(disagreement).collect()
     }
 
     /// Why people say so, all of them together.

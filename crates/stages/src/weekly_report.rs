@@ -229,8 +229,8 @@ pub fn success_now(
 /// Judges whose panels drifted, by the panel runs in a week or
 /// the week after, in which it is reported.
 async fn drift(sink: &Sink, week: &Week) -> Result<Vec<DriftAlert>, ReviewError> {
-    let (first, told) = (week.days().0, week.after().days().0);
-    Ok(panel::alerts(&panels::read(sink).await?, first.as_str()..=told.as_str()))
+    let (first, last) = (week.days().0, week.after().days().0);
+    Ok(panel::alerts(&panels::read(sink).await?, first.as_str()..=last.as_str()))
 }
 
 /// How many suggestions became done in the four weeks before a moment, and still are.

@@ -33,8 +33,12 @@ mod product_feedback;
 mod recording_settings;
 /// Media metadata: owners, uses and uploads.
 mod media;
+/// Agents and their aliases.
+pub(crate) mod agent;
 /// Annotation queues.
 mod queue;
+/// Draws of weekly reviews.
+mod review_draw;
 /// The durable job queue.
 mod job;
 /// Jobs and activity of evaluators.
@@ -74,6 +78,7 @@ use ratchet_core::record::price::PriceTable;
 use ratchet_core::record::redact::KnownSecrets;
 use tokio::sync::Notify;
 
+use crate::agent_aliases::AgentAliases;
 use crate::embedded;
 use crate::prices::ProjectPrices;
 use crate::{StoreError, StoreResult};
@@ -83,6 +88,7 @@ use recording_settings::RecordingSettingsCache;
 pub(crate) use sql::Tx;
 
 pub use administration::{Membership, ProjectChange, ProjectNote};
+pub use agent::Agent;
 pub use audit::{Actor, AuditAction, AuditEntry, AuditObject, AuditQuery};
 pub use chat::{Chat, ChatOrigin, ChatProcess, ChatStatus};
 pub use clock_mark::ClockMark;
@@ -110,13 +116,17 @@ pub use permission::{Permission, Permissions};
 pub use product_feedback::ProductFeedback;
 pub use project::{NewProject, Project};
 pub use prompt::{NewPrompt, Prompt, PromptQuery, PromptReferences, PromptSummary};
-pub use queue::{NewQueue, NewQueueItem, Queue, QueueId, QueueItem, QueueProgress};
+pub use queue::{
+    NewQueue, NewQueueItem, NewReview, Queue, QueueId, QueueItem, QueueProgress, Review,
+    ReviewEffect, ReviewLease,
+};
 pub use recording_settings::RecordingSettings;
 pub use redaction::StoredRule;
 pub use report::{NewReport, ReportEffect, SavedReport, StoredReport};
+pub use review_draw::{DrawEffect, NewDraw, SourcedItem, StoredDraw};
 pub use saved_view::{NewView, SavedView, ViewedPage};
 pub use schedule::{
-    NewSchedule, RunClaim, Schedule, ScheduleOutcome, ScheduleRun, ScheduleToggle,
+    NewSchedule, REVIEW, RunClaim, Schedule, ScheduleOutcome, ScheduleRun, ScheduleToggle,
     ScheduleWebhooks, ScheduledJob, ScheduledScoring, WEEKLY,
 };
 pub use score_config::StoredScoreConfig;
@@ -132,6 +142,7 @@ pub struct Catalog {
     engine: CatalogEngine,
     keys: KeyCache,
     recording_settings: RecordingSettingsCache,
+    agent_aliases: AgentAliases,
     prices: ProjectPrices,
     passwords: Passwords,
     /// Values that must be redacted in every project.
@@ -152,6 +163,7 @@ impl Catalog {
     pub(crate) fn embedded(
         db: embedded::CatalogDb,
         prices: ProjectPrices,
+        agent_aliases: AgentAliases,
         known_secrets: KnownSecrets,
     ) -> Self {
         Self {
@@ -159,6 +171,7 @@ impl Catalog {
             engine: CatalogEngine::Embedded(db),
             keys: KeyCache::default(),
             recording_settings: RecordingSettingsCache::default(),
+            agent_aliases,
             prices,
             passwords: Passwords::default(),
             bell: Arc::default(),
@@ -174,7 +187,7 @@ impl Catalog {
     pub fn apart(file: &Path) -> StoreResult<Self> {
         let db = embedded::CatalogDb::open_shared(file.to_owned())?;
         let prices = ProjectPrices::new(Arc::new(PriceTable::default()));
-        Ok(Self::embedded(db, prices, KnownSecrets::default()))
+        Ok(Self::embedded(db, prices, AgentAliases::default(), KnownSecrets::default()))
     }
 
     /// Runs work in one transaction on a blocking thread: it is committed if the work succeeds and

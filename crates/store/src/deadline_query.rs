@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use ratchet_core::record::observation::Observation;
+use ratchet_core::record::session::Session;
 use ratchet_core::record::trace::Trace;
 use ratchet_core::time::Timestamp;
 
 use crate::StoreResult;
-use crate::query::{ObservationQuery, Page, TraceQuery};
+use crate::query::{Direction, ObservationQuery, Page, SessionOrder, SessionQuery, TraceQuery};
 use crate::telemetry::{Telemetry, TelemetryEngine};
 
 /// A page, and how far the query got before the deadline.
@@ -39,9 +40,10 @@ impl Telemetry {
     /// As [`Self::traces`]; too slow if there are too many to sort.
     pub async fn seek_traces(
         &self,
-        query: TraceQuery,
+        mut query: TraceQuery,
         time: Duration,
     ) -> StoreResult<DeadlinePage<Trace>> {
+        self.agent_aliases.resolve(&query.project, &mut query.conditions);
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.seek_traces(query, time).await,
         }
@@ -54,11 +56,28 @@ impl Telemetry {
     /// As [`Self::observations`].
     pub async fn seek_observations(
         &self,
-        query: ObservationQuery,
+        mut query: ObservationQuery,
         time: Duration,
     ) -> StoreResult<DeadlinePage<Observation>> {
+        self.agent_aliases.resolve(&query.project, &mut query.conditions);
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.seek_observations(query, time).await,
+        }
+    }
+
+    /// Returns matching sessions found before the deadline. Ordered by creation they are scanned in
+    /// slices, and the result reports how far it got; any other order reads all of them.
+    ///
+    /// # Errors
+    /// As [`Self::sessions`]; too slow if there are too many to sort.
+    pub async fn seek_sessions(
+        &self,
+        query: SessionQuery,
+        order: (SessionOrder, Direction),
+        time: Duration,
+    ) -> StoreResult<DeadlinePage<Session>> {
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.seek_sessions(query, order, time).await,
         }
     }
 
@@ -68,10 +87,11 @@ impl Telemetry {
     /// As [`Self::observations`]; too slow if there are too many to sort before the deadline.
     pub async fn sorted_observations(
         &self,
-        query: ObservationQuery,
+        mut query: ObservationQuery,
         by: ObservationOrder,
         time: Duration,
     ) -> StoreResult<Page<Observation>> {
+        self.agent_aliases.resolve(&query.project, &mut query.conditions);
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.sorted_observations(query, by, time).await,
         }

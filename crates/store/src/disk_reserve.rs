@@ -159,8 +159,8 @@ mod tests {
     fn what_would_go_into_the_reserve_is_refused() {
         let space = DiskSpace { free: 100, reserve: 60 };
         assert!(space.check(40).is_ok() && !space.is_low());
-        let told = space.check(41).unwrap_err().to_string();
-        assert!(told.contains("100 bytes") && told.contains("ratchet compact"), "{told}");
+        let error = space.check(41).unwrap_err().to_string();
+        assert!(error.contains("100 bytes") && error.contains("ratchet compact"), "{error}");
         assert!(DiskSpace { free: 59, reserve: 60 }.is_low());
     }
 }

@@ -19,6 +19,7 @@ mod evaluation_outbox;
 mod checksum_check;
 mod integrity_check;
 mod experiment_row;
+mod facets;
 mod facts;
 mod filter;
 mod function;
@@ -67,6 +68,7 @@ pub use compact::CompactReport;
 pub use integrity_check::{Finding, Health, check_integrity};
 pub use prepare::{Prepared, WritableBatch};
 
+use crate::agent_aliases::AgentAliases;
 use crate::aggregate::{Aggregate, AggregateQuery};
 use crate::blocking::run_blocking;
 use crate::catalog;
@@ -114,6 +116,7 @@ impl EmbeddedEngine {
         path: &Path,
         options: &StoreOptions,
         prices: &ProjectPrices,
+        aliases: &AgentAliases,
     ) -> StoreResult<Self> {
         private_files::create_dir_all(path).map_err(|source| match source.kind() {
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
@@ -134,6 +137,9 @@ impl EmbeddedEngine {
         let telemetry = TelemetryDb::open(path, sizes, prices.clone(), lock, &deleted)?;
         for (project, models) in catalog.transact_here(catalog::model::of_all_projects)? {
             prices.set(&project, models);
+        }
+        for (project, names) in catalog.transact_here(catalog::agent::of_all_projects)? {
+            aliases.set(&project, names);
         }
         let media = MediaFiles::new(path.join(MEDIA_FOLDER), options.reserve);
         media.tidy();
@@ -274,6 +280,16 @@ impl TelemetryDb {
         id: ObservationId,
     ) -> StoreResult<Option<Observation>> {
         let query = move |db: &_| read::observations::one(db, &project, &id);
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
+    }
+
+    pub(crate) async fn observations_of_trace(
+        &self,
+        project: ProjectId,
+        trace: TraceId,
+        ids: Vec<ObservationId>,
+    ) -> StoreResult<Vec<Observation>> {
+        let query = move |db: &_| read::observations::of_trace(db, &project, (&trace, &ids));
         self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }
 

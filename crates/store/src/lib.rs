@@ -15,6 +15,7 @@ pub mod live_tail;
 pub mod deadline_query;
 /// Observations and scores that belong to traces.
 pub mod attached;
+pub mod facets;
 /// Streaming of one trace, slice by slice.
 pub mod trace_stream;
 /// Latency histograms with subtraction.
@@ -28,6 +29,8 @@ pub mod experiment;
 pub mod user;
 /// Score statistics by name.
 pub mod score_stats;
+/// Signals of traces for review, and samples drawn by them.
+pub mod review_signals;
 /// Traces, observations, sessions and scores.
 pub mod telemetry;
 /// Token counts of model calls without usage.
@@ -56,6 +59,7 @@ mod embedded;
 /// Blocking work off the async runtime.
 pub mod blocking;
 mod prices;
+mod agent_aliases;
 mod varint;
 
 pub use error::{StoreError, StoreResult};

@@ -7,7 +7,7 @@ use ratchet_core::record::trace::Trace;
 use ratchet_core::time::Timestamp;
 
 pub use ratchet_core::record::field_table::{
-    ObservationColumn, ScoreColumn, SessionColumn, TraceColumn, TraceOrder,
+    ObservationColumn, ScoreColumn, SessionColumn, SessionOrder, TraceColumn, TraceOrder,
 };
 
 use crate::project::ProjectId;
@@ -135,6 +135,9 @@ pub enum Detail {
     Row,
     /// With inputs, outputs and metadata.
     Content,
+    /// As `Content` for the first rows of a page: once these have about 2 MB, the rows that follow
+    /// have `content: None`, and are to be read one by one.
+    BoundedContent,
 }
 
 /// A query for traces.
@@ -197,6 +200,7 @@ pub struct SessionQuery {
 pub struct SessionEnds {
     /// With content.
     pub first: Option<Trace>,
+    /// With content.
     pub last: Option<Trace>,
 }
 

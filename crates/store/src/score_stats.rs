@@ -45,6 +45,8 @@ pub struct Sample {
 pub struct ScoreValueRow {
     pub value: ScoreValue,
     pub source: ScoreSource,
+    /// The judge that its metadata names.
+    pub judge: Option<String>,
     /// When it was first recorded.
     pub timestamp: Timestamp,
 }

@@ -6,6 +6,7 @@ use ratchet_core::record::redact::KnownSecrets;
 use ratchet_core::time::Timestamp;
 
 use crate::StoreResult;
+use crate::agent_aliases::AgentAliases;
 use crate::backup::{BackupOutline, BackupReport, BackupSecrets};
 use crate::catalog::Catalog;
 use crate::disk_reserve::{DiskReserve, DiskSpace};
@@ -74,11 +75,12 @@ impl Store {
     /// wrote it, or if it is damaged.
     pub fn open(path: &Path, options: StoreOptions) -> StoreResult<Self> {
         let prices = ProjectPrices::new(options.prices.clone());
-        let engine = EmbeddedEngine::open(path, &options, &prices)?;
+        let aliases = AgentAliases::default();
+        let engine = EmbeddedEngine::open(path, &options, &prices, &aliases)?;
         let (db, known_secrets) = (engine.catalog.clone(), options.known_secrets);
         Ok(Self {
-            telemetry: Telemetry::embedded(engine.telemetry.clone()),
-            catalog: Catalog::embedded(db, prices.clone(), known_secrets),
+            telemetry: Telemetry::embedded(engine.telemetry.clone(), aliases.clone()),
+            catalog: Catalog::embedded(db, prices.clone(), aliases, known_secrets),
             media: engine.media.clone(),
             secrets: Secrets::new(path),
             prices,

@@ -8,6 +8,7 @@ use ratchet_core::record::trace::{Trace, TracePatch};
 use ratchet_core::time::Timestamp;
 
 use crate::StoreResult;
+use crate::agent_aliases::AgentAliases;
 use crate::aggregate::{Aggregate, AggregateQuery};
 use crate::embedded::{self, TelemetryDb};
 use crate::experiment::{
@@ -70,6 +71,7 @@ impl Redact for Batch {
 #[derive(Clone, Debug)]
 pub struct Telemetry {
     pub(crate) engine: TelemetryEngine,
+    pub(crate) agent_aliases: AgentAliases,
 }
 
 /// Where telemetry is stored.
@@ -80,8 +82,8 @@ pub(crate) enum TelemetryEngine {
 }
 
 impl Telemetry {
-    pub(crate) fn embedded(db: TelemetryDb) -> Self {
-        Self { engine: TelemetryEngine::Embedded(db) }
+    pub(crate) fn embedded(db: TelemetryDb, agent_aliases: AgentAliases) -> Self {
+        Self { engine: TelemetryEngine::Embedded(db), agent_aliases }
     }
 
     /// Prepares a batch without the database: merges duplicates, prices model calls, compresses
@@ -108,7 +110,8 @@ impl Telemetry {
     ///
     /// # Errors
     /// Fails on a malformed cursor or on a condition that does not fit its column.
-    pub async fn traces(&self, query: TraceQuery) -> StoreResult<Page<Trace>> {
+    pub async fn traces(&self, mut query: TraceQuery) -> StoreResult<Page<Trace>> {
+        self.agent_aliases.resolve(&query.project, &mut query.conditions);
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.traces(query).await,
         }
@@ -142,7 +145,11 @@ impl Telemetry {
     ///
     /// # Errors
     /// Fails on a malformed cursor or on a condition that does not fit its column.
-    pub async fn observations(&self, query: ObservationQuery) -> StoreResult<Page<Observation>> {
+    pub async fn observations(
+        &self,
+        mut query: ObservationQuery,
+    ) -> StoreResult<Page<Observation>> {
+        self.agent_aliases.resolve(&query.project, &mut query.conditions);
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.observations(query).await,
         }
@@ -159,6 +166,24 @@ impl Telemetry {
     ) -> StoreResult<Option<Observation>> {
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.observation(project, id).await,
+        }
+    }
+
+    /// Returns those of the given observations of a trace that exist, in the order of their ids,
+    /// with the content of the first ([`crate::query::Detail::BoundedContent`]).
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn observations_of_trace(
+        &self,
+        project: ProjectId,
+        trace: TraceId,
+        ids: Vec<ObservationId>,
+    ) -> StoreResult<Vec<Observation>> {
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => {
+                engine.observations_of_trace(project, trace, ids).await
+            }
         }
     }
 
@@ -337,7 +362,11 @@ impl Telemetry {
     ///
     /// # Errors
     /// Fails on a condition that does not fit its column, or that needs payloads.
-    pub async fn matching_traces(&self, query: TallyQuery<TraceColumn>) -> StoreResult<Matching> {
+    pub async fn matching_traces(
+        &self,
+        mut query: TallyQuery<TraceColumn>,
+    ) -> StoreResult<Matching> {
+        self.agent_aliases.resolve(&query.project, &mut query.conditions);
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.matching_traces(query).await,
         }
@@ -359,8 +388,9 @@ impl Telemetry {
     /// Fails on a condition that does not fit its column, or that needs payloads.
     pub async fn matching_observations(
         &self,
-        query: TallyQuery<ObservationColumn>,
+        mut query: TallyQuery<ObservationColumn>,
     ) -> StoreResult<Matching> {
+        self.agent_aliases.resolve(&query.project, &mut query.conditions);
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.matching_observations(query).await,
         }
@@ -370,7 +400,8 @@ impl Telemetry {
     ///
     /// # Errors
     /// Fails on a condition that does not fit its column.
-    pub async fn aggregate(&self, query: AggregateQuery) -> StoreResult<Aggregate> {
+    pub async fn aggregate(&self, mut query: AggregateQuery) -> StoreResult<Aggregate> {
+        self.agent_aliases.resolve(&query.project, &mut query.conditions);
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.aggregate(query).await,
         }
@@ -383,8 +414,9 @@ impl Telemetry {
     /// limits of time or memory.
     pub async fn trace_metrics(
         &self,
-        query: MetricsQuery<TraceColumn>,
+        mut query: MetricsQuery<TraceColumn>,
     ) -> StoreResult<MetricsAnswer> {
+        self.agent_aliases.resolve(&query.project, &mut query.conditions);
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.trace_metrics(query).await,
         }
@@ -397,8 +429,9 @@ impl Telemetry {
     /// limits of time or memory.
     pub async fn observation_metrics(
         &self,
-        query: MetricsQuery<ObservationColumn>,
+        mut query: MetricsQuery<ObservationColumn>,
     ) -> StoreResult<MetricsAnswer> {
+        self.agent_aliases.resolve(&query.project, &mut query.conditions);
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.observation_metrics(query).await,
         }

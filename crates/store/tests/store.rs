@@ -133,8 +133,8 @@ fn calls_cost_what_the_table_says_unless_the_client_knows_better() {
     let folder = DataFolder::with(priced());
     let store = folder.telemetry();
     let tell = |word: ratchet_testkit::build::ObservationBuilder| {
-        let told = batch(&project("shop")).with(word).build();
-        runtime().block_on(store.record(told)).unwrap();
+        let result = batch(&project("shop")).with(word).build();
+        runtime().block_on(store.record(result)).unwrap();
     };
     let again = |millis| observation("g").of("t").said_at(millis).as_update();
     tell(generation("g").of("t").lasting(0, 1).calling("nobody's").tokens(10, 100));
@@ -161,10 +161,10 @@ fn what_was_recorded_is_there_after_reopening() {
     runtime.block_on(async {
         let shop = project("shop");
         let folder = DataFolder::new();
-        let told = batch(&shop)
+        let result = batch(&shop)
             .with(trace("t").named("chat").in_session("s").input(text("hi")).beginning(0))
             .with(span("o").of("t").lasting(1, 2).output(text("ho")).metadata("k", "[1]"));
-        folder.telemetry().record(told.build()).await.unwrap();
+        folder.telemetry().record(result.build()).await.unwrap();
         let before = Reading::of_store(folder.telemetry(), &shop).await;
         let folder = folder.reopened().await;
         let after = Reading::of_store(folder.telemetry(), &shop).await;
@@ -196,8 +196,8 @@ fn what_is_deleted_gives_its_space_back() {
         for n in 0..40 {
             let noise: String = (0..4_000).map(|_| format!("{:016x}", chance.number())).collect();
             let step = span(&format!("o{n}")).of(&format!("t{n}")).lasting(n, n + 1);
-            let told = batch(&shop).with(step.input(text(&noise)));
-            folder.telemetry().record(told.build()).await.unwrap();
+            let result = batch(&shop).with(step.input(text(&noise)));
+            folder.telemetry().record(result.build()).await.unwrap();
         }
         let full = folder.folder().compact().await.unwrap().bytes_after;
         wait::until_async("everything old is deleted", async || {
@@ -222,9 +222,10 @@ fn a_full_queue_refuses_and_drops_nothing_silently() {
         let mut requests = tokio::task::JoinSet::new();
         for n in 0..40 {
             let id = format!("{round}-{n}");
-            let told = batch(&shop).with(span(&id).of(&id).lasting(0, 1).input(text(&id))).build();
+            let result =
+                batch(&shop).with(span(&id).of(&id).lasting(0, 1).input(text(&id))).build();
             let store = store.clone();
-            requests.spawn_on(async move { (id, store.record(told).await) }, runtime.handle());
+            requests.spawn_on(async move { (id, store.record(result).await) }, runtime.handle());
         }
         for (id, answer) in runtime.block_on(requests.join_all()) {
             match answer {

@@ -89,13 +89,13 @@ impl Model {
         let there: Vec<_> = self.traces().into_iter().map(|trace| trace.id).collect();
         for id in ids.iter().filter(|id| there.contains(id)) {
             self.traces.remove(id);
-            self.observations.retain(|_, told| home(&told.patch) != *id);
-            self.scores.retain(|_, told| trace_of(&told.patch) != Some(id));
+            self.observations.retain(|_, recorded| home(&recorded.patch) != *id);
+            self.scores.retain(|_, recorded| trace_of(&recorded.patch) != Some(id));
         }
         let left = self.sessions();
         for session in sessions.iter().filter(|was| left.iter().all(|is| is.id != was.id)) {
             let target = ScoreTarget::Session(session.id.clone());
-            self.scores.retain(|_, told| told.patch.target.value() != Some(&target));
+            self.scores.retain(|_, recorded| recorded.patch.target.value() != Some(&target));
         }
     }
 
@@ -107,7 +107,7 @@ impl Model {
     /// Every expected trace, by id.
     pub fn traces(&self) -> Vec<Trace> {
         let mut ids: Vec<_> = self.traces.keys().cloned().collect();
-        ids.extend(self.observations.values().map(|told| home(&told.patch)));
+        ids.extend(self.observations.values().map(|recorded| home(&recorded.patch)));
         ids.sort();
         ids.dedup();
         ids.into_iter().map(|id| view::trace(self, id)).collect()

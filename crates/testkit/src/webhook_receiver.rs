@@ -77,8 +77,8 @@ impl Inbox {
         let address = listener.local_addr().unwrap();
         let (sender, heard) = sync_channel(MAX_WAITING);
         let answers: Arc<Mutex<VecDeque<InboxAnswer>>> = Arc::default();
-        let told = Arc::clone(&answers);
-        std::thread::spawn(move || listen(&listener, &sender, &told));
+        let recorded = Arc::clone(&answers);
+        std::thread::spawn(move || listen(&listener, &sender, &recorded));
         Self { address, heard, answers }
     }
 

@@ -30,6 +30,7 @@ pub(crate) const STYLE: &str = concat!(
     include_str!("assets/playground.css"),
     include_str!("assets/trust.css"),
     include_str!("assets/chat.css"),
+    include_str!("assets/review.css"),
 );
 
 /// The script that works while no page is open.
@@ -40,12 +41,14 @@ const FILES: &[(&str, &str)] = &[
     ("ratchet.js", include_str!("assets/ratchet.js")),
     ("keys.js", include_str!("assets/keys.js")),
     ("lists.js", include_str!("assets/lists.js")),
+    ("suggest.js", include_str!("assets/suggest.js")),
     ("home.js", include_str!("assets/home.js")),
     ("trace.js", include_str!("assets/trace.js")),
     ("dashboards.js", include_str!("assets/dashboards.js")),
     ("session.js", include_str!("assets/session.js")),
     ("chat.js", include_str!("assets/chat.js")),
     ("label.js", include_str!("assets/label.js")),
+    ("review.js", include_str!("assets/review.js")),
     ("push.js", include_str!("assets/push.js")),
     (WORKER, include_str!("assets/service-worker.js")),
     ("icon.svg", include_str!("assets/icon.svg")),

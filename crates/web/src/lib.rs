@@ -7,6 +7,7 @@
 /// Shared state of the page handlers.
 pub mod web;
 pub mod viewer;
+pub mod viewer_time;
 pub mod sign_in;
 mod cookie;
 pub mod csrf;

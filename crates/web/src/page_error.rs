@@ -30,6 +30,10 @@ pub enum PageError {
     SignIn {
         next: String,
     },
+    /// Another page is the right one for this user.
+    Elsewhere {
+        to: String,
+    },
     /// Not signed in, requested by a script.
     SignedOut,
     /// Timeout while reading the request body.
@@ -70,6 +74,7 @@ impl PageError {
             Self::NotFound(_) | Self::Store(StoreError::NotFound(_)) => StatusCode::NOT_FOUND,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
             Self::SignIn { .. } | Self::SignedOut => StatusCode::UNAUTHORIZED,
+            Self::Elsewhere { .. } => StatusCode::SEE_OTHER,
             Self::Bad(_) | Self::Store(StoreError::BadQuery(_) | StoreError::Exists(_)) => {
                 StatusCode::BAD_REQUEST
             }
@@ -103,6 +108,7 @@ impl PageError {
                 | StoreError::TooSlow),
             ) => error.to_string(),
             Self::SignIn { .. } | Self::SignedOut => "you are not signed in".to_owned(),
+            Self::Elsewhere { to } => format!("this page is at {to}"),
             Self::Busy => "too many forms are being submitted; nothing was changed".to_owned(),
             Self::Waiting(what) => {
                 format!("too many requests are waiting for {what}; nothing was sent")
@@ -153,6 +159,9 @@ impl IntoResponse for PageError {
         if let Self::SignIn { next } = &self {
             let link = Link::new("/sign-in").with("next", next);
             return Redirect::to(&link.to_string()).into_response();
+        }
+        if let Self::Elsewhere { to } = &self {
+            return Redirect::to(to).into_response();
         }
         let status = self.status();
         let (message, advice) = self.words();

@@ -6,6 +6,7 @@ mod queues;
 /// Datasets.
 mod datasets;
 mod prompts;
+mod agents;
 mod playground;
 /// Chats with agents that the server runs.
 mod chats;
@@ -16,6 +17,8 @@ mod lists;
 mod lookup;
 mod comments;
 mod queue_menu;
+mod dataset_target;
+mod table_export;
 mod sessions;
 /// One session.
 mod session;
@@ -30,6 +33,8 @@ mod score_compare;
 /// Judge calibration.
 mod calibration;
 mod labels;
+mod matrix;
+mod metrics;
 /// Online evaluators.
 mod evaluators;
 /// Weekly quality reports.
@@ -43,7 +48,7 @@ use axum::extract::State;
 use axum::http::Uri;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
-use axum::routing::get;
+use axum::routing::{any, get};
 
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::Link;
@@ -53,8 +58,9 @@ use crate::{assets, csrf, docs, page_error, policy, sign_in};
 
 pub use reports::report_document;
 
-/// Paths without a project, which redirect to the viewer's first project.
-const SHORT: [&str; 16] = [
+/// Paths without a project, which redirect to the viewer's first project. `/metrics` is not among them:
+/// it is for Prometheus.
+const SHORT: [&str; 18] = [
     "traces",
     "observations",
     "sessions",
@@ -64,9 +70,11 @@ const SHORT: [&str; 16] = [
     "reports",
     "queues",
     "labels",
+    "matrix",
     "evaluators",
     "datasets",
     "prompts",
+    "agents",
     "playground",
     "chats",
     "dashboards",
@@ -85,6 +93,7 @@ pub fn pages(web: Web) -> Router {
         .merge(queues::routes())
         .merge(datasets::routes())
         .merge(prompts::routes())
+        .merge(agents::routes())
         .merge(playground::routes())
         .merge(chats::routes())
         .merge(dashboards::routes())
@@ -93,7 +102,6 @@ pub fn pages(web: Web) -> Router {
         .merge(lists::routes())
         .merge(lookup::routes())
         .merge(sign_in::routes())
-        .merge(sessions::routes())
         .merge(session::routes())
         .merge(users::routes())
         .merge(user::routes())
@@ -102,8 +110,12 @@ pub fn pages(web: Web) -> Router {
         .merge(score_compare::routes())
         .merge(calibration::routes())
         .merge(labels::routes())
+        .merge(matrix::routes())
+        .merge(metrics::routes())
         .merge(evaluators::routes())
         .merge(reports::routes())
+        // Named with its project, so that the error is shown in the project's frame.
+        .route("/project/{project}/{*page}", any(not_found))
         .fallback(not_found)
         .with_state(web.clone())
         .merge(docs::pages())

@@ -17,7 +17,9 @@ use ratchet_store::query::TimeRange;
 
 use crate::page_error::{PageError, PageResult};
 use crate::scope::{Scope, Span};
+use crate::sign_in::here;
 use crate::viewer::Viewer;
+use crate::viewer_time::ViewerTime;
 use crate::web::Web;
 
 /// Characters that are not percent-encoded in a path.
@@ -39,7 +41,11 @@ pub struct RequestContext {
     pub params: Params,
     /// Color theme, if set by a cookie.
     pub theme: Option<Theme>,
+    /// URL of this server, as the browser used it.
+    pub server: String,
     pub now: Timestamp,
+    /// How times are shown.
+    pub time: ViewerTime,
     /// Time limit of list queries.
     pub query_timeout: Duration,
     path: String,
@@ -61,6 +67,11 @@ impl RequestContext {
         Link::to_project(&self.project.id, segments).in_scope(&self.scope)
     }
 
+    /// A command line of `ratchet` that works on this server.
+    pub fn command(&self, arguments: &str) -> String {
+        format!("ratchet {arguments} --server {}", self.server)
+    }
+
     /// Link to this page.
     pub fn here(&self) -> Link {
         Link { path: self.path.clone(), pairs: self.params.0.clone() }
@@ -80,10 +91,12 @@ impl FromRequestParts<Web> for RequestContext {
         let found = projects.iter().find(|(project, _)| Some(project.id.as_str()) == named);
         let (project, role) = found.cloned().ok_or_else(|| PageError::not_there("project"))?;
         viewer.role = role;
+        keep_to_queues(&viewer, parts.uri.path(), &project.id)?;
         let projects = projects.into_iter().map(|(project, _)| project).collect();
-        let params = Params::read(parts.uri.query().unwrap_or_default()).with_one_range();
+        let time = ViewerTime::of(&parts.headers, web.now());
+        let params = Params::read(parts.uri.query().unwrap_or_default()).with_one_range(&time);
         let scope = Scope::read(params.pairs());
-        let environments = if wants_frame(parts) {
+        let environments = if wants_frame(parts) && viewer.can_read() {
             environments(web, &project.id, &scope).await?
         } else {
             Vec::new()
@@ -96,11 +109,31 @@ impl FromRequestParts<Web> for RequestContext {
             environments,
             params,
             theme: Theme::of(&parts.headers),
-            now: web.now(),
+            server: here(&parts.headers).unwrap_or_else(|| "http://127.0.0.1:3000".to_owned()),
+            now: time.now,
+            time,
             query_timeout: web.settings.query_timeout,
             path: parts.uri.path().to_owned(),
         })
     }
+}
+
+/// Keeps reviewers to the pages of queues: every page of a project has this context, so none is
+/// forgotten.
+fn keep_to_queues(viewer: &Viewer, path: &str, project: &ProjectId) -> PageResult<()> {
+    let home = Link::to_project(project, &[]);
+    let queues = Link::to_project(project, &["queues"]);
+    let is_of_queues = path == queues.path() || path.starts_with(&format!("{}/", queues.path()));
+    if viewer.can_read() || is_of_queues {
+        return Ok(());
+    }
+    if path == home.path() {
+        return Err(PageError::Elsewhere { to: queues.to_string() });
+    }
+    Err(PageError::Forbidden(format!(
+        "a {} sees queues and what is in them, and no other page",
+        viewer.role.as_str()
+    )))
 }
 
 /// Whether the response is a whole page, not a fragment for a script or a redirect.
@@ -136,14 +169,10 @@ impl Params {
     }
 
     /// The same, with the two moments of a form for the time, `from` and `to`, as the one `range`
-    /// that addresses have. A browser writes them without seconds and zone; they mean UTC.
+    /// that addresses have. A browser writes them without a zone; they mean the viewer's.
     #[must_use]
-    fn with_one_range(mut self) -> Self {
-        let moment = |name: &str| {
-            let text = self.get(name)?;
-            let in_utc = || Timestamp::parse(&format!("{text}:00Z")).ok();
-            Timestamp::parse(text).ok().or_else(in_utc)
-        };
+    fn with_one_range(mut self, time: &ViewerTime) -> Self {
+        let moment = |name: &str| time.parse(self.get(name)?);
         let (Some(from), Some(to)) = (moment("from"), moment("to")) else { return self };
         self.0.retain(|(name, _)| !["from", "to", "range"].contains(&name.as_str()));
         self.0.push(("range".to_owned(), Span::Between(from, to).word()));
@@ -307,7 +336,9 @@ mod tests {
 
     #[test]
     fn two_moments_of_a_form_are_one_range() {
-        let read = |query: &str| Params::read(query).with_one_range();
+        let read = |query: &str| {
+            Params::read(query).with_one_range(&ViewerTime::utc(Timestamp::from_millis(0)))
+        };
         let one = read("q=x&range=7d&from=2026-11-01T10:00&to=2026-11-02T10%3A30");
         let at = |text: &str| Timestamp::parse(text).unwrap();
         let span = Span::Between(at("2026-11-01T10:00:00Z"), at("2026-11-02T10:30:00Z"));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
+use ratchet_core::judge::offline;
 use ratchet_core::record::score::{DataType, Score, ScoreSource, ScoreTarget, ScoreValue};
 use ratchet_core::stats::bounded;
 use ratchet_core::stats::distribution::{self, HistogramBin};
@@ -14,10 +15,12 @@ use crate::components::badge::{self, Decider};
 use crate::components::figure;
 use crate::request_context::{Link, RequestContext};
 
-/// Aggregate of the scores of one name, source and data type.
+/// Aggregate of the scores of one name, source, data type and kind of judge.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ScoreSummary {
     pub(crate) source: ScoreSource,
+    /// Who really judged.
+    pub(crate) decider: Decider,
     /// Data type of the values.
     pub(crate) data_type: DataType,
     pub(crate) together: ScoreAggregate,
@@ -39,26 +42,29 @@ pub(crate) enum ScoreAggregate {
     Texts,
 }
 
-/// Splits a sample by source and data type, most frequent first.
+/// What the scores of a part have in common.
+type PartKey = (ScoreSource, DataType, Decider);
+
+/// Splits a sample by source, data type and who judged, most frequent first.
 pub(crate) fn parts(sample: &Sample) -> Vec<ScoreSummary> {
-    let mut parts: BTreeMap<(ScoreSource, DataType), Vec<&ScoreValueRow>> = BTreeMap::new();
+    let mut parts: BTreeMap<PartKey, Vec<&ScoreValueRow>> = BTreeMap::new();
     for judgement in &sample.judgements {
-        let key = (judgement.source, judgement.value.data_type());
+        let decider = row_decider(&sample.name, judgement);
+        let key = (judgement.source, judgement.value.data_type(), decider);
         parts.entry(key).or_default().push(judgement);
     }
     let judged =
-        |((source, data_type), judgements): ((ScoreSource, DataType), Vec<&ScoreValueRow>)| {
-            ScoreSummary {
-                source,
-                data_type,
-                together: together(data_type, &judgements),
-                n: judgements.len() as u64,
-                last_at: judgements
-                    .iter()
-                    .map(|judgement| judgement.timestamp)
-                    .max()
-                    .unwrap_or_default(),
-            }
+        |((source, data_type, decider), judgements): (PartKey, Vec<&ScoreValueRow>)| ScoreSummary {
+            source,
+            decider,
+            data_type,
+            together: together(data_type, &judgements),
+            n: judgements.len() as u64,
+            last_at: judgements
+                .iter()
+                .map(|judgement| judgement.timestamp)
+                .max()
+                .unwrap_or_default(),
         };
     let mut parts: Vec<ScoreSummary> = parts.into_iter().map(judged).collect();
     parts.sort_by_key(|part| std::cmp::Reverse(part.n));
@@ -100,48 +106,58 @@ pub(crate) const fn form(data_type: DataType) -> &'static str {
     }
 }
 
+/// Who the scores of a source are by; `None` where that differs.
+pub(crate) fn decider_of(source: ScoreSource, parts: &[ScoreSummary]) -> Option<Decider> {
+    let mut deciders = parts.iter().filter(|part| part.source == source).map(|part| part.decider);
+    let first = deciders.next()?;
+    deciders.all(|decider| decider == first).then_some(first)
+}
+
 /// Display name of a score source.
-pub(crate) const fn judge(source: ScoreSource) -> &'static str {
+pub(crate) const fn source_name(source: ScoreSource) -> &'static str {
     match source {
-        ScoreSource::Api => "code",
-        ScoreSource::Eval => "model",
-        ScoreSource::Annotation => "human",
+        ScoreSource::Api => "API",
+        ScoreSource::Eval => "evaluator",
+        ScoreSource::Annotation => "annotation",
     }
 }
 
-pub(crate) fn judge_badge(source: ScoreSource) -> Markup {
+/// Who judged the scores of a part.
+pub(crate) fn judge_badge(part: &ScoreSummary) -> Markup {
     html! {
-        span title={ "source " (source.as_str()) } {
-            (badge::decided(Decider::of_source(source), judge(source)))
+        span title={ "source " (part.source.as_str()) } {
+            (badge::decided(part.decider, part.decider.name()))
         }
     }
 }
 
-/// CSS class of a score source.
-pub(crate) const fn colour(source: ScoreSource) -> &'static str {
-    Decider::of_source(source).class()
-}
-
 /// Name of thumbs in user feedback.
 const THUMBS: &str = "thumbs_feedback";
-/// Name of the rule-based judge.
-const OFFLINE: &str = "offline";
 
 /// Who really judged: rules are code, models are models, thumbs and annotators are people.
-pub(crate) fn decider(score: &Score) -> Decider {
-    match (score.source, judge_of(score)) {
+fn judged_by(source: ScoreSource, name: &str, judge: Option<&str>) -> Decider {
+    match (source, judge) {
         (ScoreSource::Annotation, _) => Decider::Human,
-        (ScoreSource::Eval, Some(OFFLINE)) => Decider::Code,
+        (ScoreSource::Eval, Some(offline::NAME)) => Decider::Code,
         (ScoreSource::Eval, _) => Decider::Model,
-        (ScoreSource::Api, _) if score.name == THUMBS => Decider::Human,
+        (ScoreSource::Api, _) if name == THUMBS => Decider::Human,
         (ScoreSource::Api, _) => Decider::Code,
     }
+}
+
+pub(crate) fn decider(score: &Score) -> Decider {
+    judged_by(score.source, &score.name, judge_of(score))
+}
+
+/// Who judged a score of a sample.
+pub(crate) fn row_decider(name: &str, row: &ScoreValueRow) -> Decider {
+    judged_by(row.source, name, row.judge.as_deref())
 }
 
 /// Name of the judge for people.
 pub(crate) fn judge_name(score: &Score) -> String {
     match (decider(score), judge_of(score)) {
-        (_, Some(OFFLINE)) => "Offline judge (rules)".to_owned(),
+        (_, Some(offline::NAME)) => "Offline judge (rules)".to_owned(),
         (_, Some(judge)) => judge.to_owned(),
         (Decider::Human, None) if score.name == THUMBS => "User feedback".to_owned(),
         (Decider::Human, None) => "Annotator".to_owned(),
@@ -241,7 +257,8 @@ mod tests {
     use super::*;
 
     fn judgement(value: ScoreValue, source: ScoreSource) -> ScoreValueRow {
-        ScoreValueRow { value, source, timestamp: Timestamp::from_millis(1) }
+        let judge = Some(offline::NAME.to_owned()).filter(|_| source == ScoreSource::Eval);
+        ScoreValueRow { value, source, judge, timestamp: Timestamp::from_millis(1) }
     }
 
     #[test]
@@ -251,6 +268,8 @@ mod tests {
         let judgements = vec![yes(true), number, yes(false), yes(true)];
         let parts = parts(&Sample { name: "q".into(), total: 4, judgements });
         assert_eq!(parts.len(), 2);
+        let deciders: Vec<Decider> = parts.iter().map(|part| part.decider).collect();
+        assert_eq!(deciders, [Decider::Code, Decider::Human], "the offline judge is code");
         let ScoreAggregate::Truths(Some(truths), 2) = &parts[0].together else {
             panic!("{parts:?}")
         };

@@ -2,6 +2,9 @@
 //!
 //! Pure and iterative: a chain of ten thousand observations needs no more stack than one of two.
 
+/// Wrapper spans.
+mod merge;
+
 use std::collections::HashMap;
 
 use ratchet_core::id::ObservationId;
@@ -19,6 +22,8 @@ pub(crate) struct TreeRow {
     pub(crate) position: usize,
     /// Number of siblings, including itself.
     pub(crate) siblings: usize,
+    /// Number of wrapper spans that are shown as this row.
+    pub(crate) merged: usize,
     /// Anomaly of its position.
     pub(crate) mark: Option<Mark>,
     /// Known cost of the subtree.
@@ -39,25 +44,57 @@ pub(crate) enum Mark {
 }
 
 /// Builds the tree. Observations without a recorded parent become marked roots; a cycle of parents
-/// is cut above its first observation.
+/// is cut above its first observation; wrapper spans are merged with what they wrap.
 pub(crate) fn assemble(steps: &[Observation]) -> Vec<TreeRow> {
-    let mut order: Vec<usize> = (0..steps.len()).collect();
-    order.sort_by_key(|step| (steps[*step].start, &steps[*step].id));
-    let (parents, marks) = parents(steps, &order);
-    let mut tops = Vec::new();
-    let mut children = vec![Vec::new(); steps.len()];
-    for step in order {
-        match parents[step] {
-            Some(parent) => children[parent].push(step),
-            None => tops.push(step),
-        }
+    let Links { mut tops, mut children, mut parents, marks, order } = Links::of(steps);
+    let kept = merge::merge(steps, &order, &mut children, &mut parents);
+    for list in children.iter_mut().chain([&mut tops]) {
+        list.iter_mut().for_each(|step| *step = kept.of(*step));
     }
     let mut rows = walk(&tops, &children);
+    let merged = kept.counts();
     for row in &mut rows {
         row.mark = marks[row.step];
+        row.merged = merged[row.step];
     }
     sum(&mut rows, &parents, steps);
     rows
+}
+
+/// The row that shows an observation.
+pub(crate) fn row_of(steps: &[Observation], rows: &[TreeRow], step: usize) -> Option<usize> {
+    let position = |step: usize| rows.iter().position(|row| row.step == step);
+    position(step).or_else(|| {
+        let Links { mut children, mut parents, order, .. } = Links::of(steps);
+        position(merge::merge(steps, &order, &mut children, &mut parents).of(step))
+    })
+}
+
+/// Which observation is below which.
+struct Links {
+    /// Observations by start.
+    order: Vec<usize>,
+    tops: Vec<usize>,
+    children: Vec<Vec<usize>>,
+    parents: Vec<Option<usize>>,
+    marks: Vec<Option<Mark>>,
+}
+
+impl Links {
+    fn of(steps: &[Observation]) -> Self {
+        let mut order: Vec<usize> = (0..steps.len()).collect();
+        order.sort_by_key(|step| (steps[*step].start, &steps[*step].id));
+        let (parents, marks) = parents(steps, &order);
+        let mut tops = Vec::new();
+        let mut children = vec![Vec::new(); steps.len()];
+        for step in &order {
+            match parents[*step] {
+                Some(parent) => children[parent].push(*step),
+                None => tops.push(*step),
+            }
+        }
+        Self { order, tops, children, parents, marks }
+    }
 }
 
 /// Parent index and anomaly of each observation.
@@ -128,6 +165,7 @@ fn walk(tops: &[usize], children: &[Vec<usize>]) -> Vec<TreeRow> {
             below: 0,
             position: position + 1,
             siblings,
+            merged: 0,
             mark: None,
             cost: None,
             approximate_cost: Money::default(),

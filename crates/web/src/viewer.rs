@@ -116,6 +116,24 @@ impl Viewer {
         matches!(self.role, Role::Member | Role::Owner)
     }
 
+    /// Whether the user may read all of the project.
+    pub fn can_read(&self) -> bool {
+        matches!(self.role, Role::Viewer | Role::Member | Role::Owner)
+    }
+
+    /// Requires a role that reviews queue items.
+    ///
+    /// # Errors
+    /// Rejects viewers.
+    pub fn may_review(&self) -> PageResult<()> {
+        match self.role {
+            Role::Reviewer | Role::Member | Role::Owner => Ok(()),
+            Role::Viewer | Role::IngestOnly => {
+                Err(self.refused("review", "reviewer, member or owner"))
+            }
+        }
+    }
+
     /// Whether the user is a project owner.
     pub fn can_own(&self) -> bool {
         self.role == Role::Owner
@@ -195,6 +213,7 @@ mod tests {
             [viewer.can_change(), viewer.can_own()]
         };
         assert_eq!(may(Role::IngestOnly), [false, false]);
+        assert_eq!(may(Role::Reviewer), [false, false]);
         assert_eq!(may(Role::Viewer), [false, false]);
         assert_eq!(may(Role::Member), [true, false]);
         assert_eq!(may(Role::Owner), [true, true]);

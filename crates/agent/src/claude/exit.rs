@@ -48,11 +48,11 @@ impl fmt::Display for ClaudeEnd {
             (None, Some(signal)) => write!(f, " by signal {signal}")?,
             (None, None) => {}
         }
-        let told = self.errors.iter().map(String::as_str).chain([self.stderr.trim()]);
-        let told: Vec<&str> = told.filter(|told| !told.is_empty()).collect();
-        if told.is_empty() {
+        let messages = self.errors.iter().map(String::as_str).chain([self.stderr.trim()]);
+        let messages: Vec<&str> = messages.filter(|messages| !messages.is_empty()).collect();
+        if messages.is_empty() {
             return Ok(());
         }
-        write!(f, ": {}", told.join("; "))
+        write!(f, ": {}", messages.join("; "))
     }
 }

@@ -1,3 +1,4 @@
+mod bounded_body;
 mod request_body;
 mod stream;
 /// Conversion of JSON to the SDK's document type.
@@ -27,6 +28,7 @@ use crate::error::ModelError;
 use crate::provider::{Listener, ProviderRequest};
 use crate::request::ToolCall;
 use crate::response::{ProviderResponse, StopReason};
+use bounded_body::BoundedClient;
 use resolver::PolicyResolver;
 
 /// Amazon Bedrock's Converse API.
@@ -158,7 +160,7 @@ impl Bedrock {
 
 /// Creates an HTTP client with the program's TLS provider and the environment's proxies.
 fn connection(resolver: Option<PolicyResolver>) -> SharedHttpClient {
-    Builder::new().build_with_connector_fn(move |settings, components| {
+    let client = Builder::new().build_with_connector_fn(move |settings, components| {
         let mut builder = Connector::builder()
             .proxy_config(ProxyConfig::from_env())
             .tls_provider(tls::Provider::Rustls(CryptoMode::Ring));
@@ -168,7 +170,8 @@ fn connection(resolver: Option<PolicyResolver>) -> SharedHttpClient {
             Some(resolver) => builder.build_with_resolver(resolver),
             None => builder.build(),
         }
-    })
+    });
+    SharedHttpClient::new(BoundedClient(client))
 }
 
 /// Returns a resolver for a user-entered endpoint; `None` where the policy is unrestricted.

@@ -162,7 +162,7 @@ async fn an_invalid_response_is_an_error() {
 async fn an_answer_without_end_is_cut_off() {
     let server = ScriptedModel::start().unwrap();
     server.say_always(Reply::failing(Failure::Endless));
-    for model in [kit::anthropic(&server), kit::openai(&server)] {
+    for model in kit::each(&server).await {
         let error = model.complete(&LlmRequest::new("?"), &Budget::unlimited()).await.unwrap_err();
         assert!(error.to_string().contains("more than 8388608 bytes"), "{error}");
     }

@@ -144,6 +144,8 @@ fn reading_table(report: &Report) -> String {
         "p99",
         "metrics of a day, read, p50",
         "p99",
+        "daily metrics p50",
+        "p99",
         "recording spans/s",
         "µs/span",
         "cold start",
@@ -153,7 +155,7 @@ fn reading_table(report: &Report) -> String {
         .reading
         .iter()
         .map(|at| {
-            let spreads = [at.list, at.get, at.aggregate, at.metrics, at.metrics_scan];
+            let spreads = [at.list, at.get, at.aggregate, at.metrics, at.metrics_scan, at.daily];
             let times = spreads.iter().flat_map(|spread| [spread.p50_ms, spread.p99_ms]);
             let mut row = vec![whole(at.rows)];
             row.extend(times.map(milliseconds));

@@ -220,9 +220,9 @@ mod tests {
     }
 
     /// An archive of some files, with a manifest that may list others.
-    fn archive(files: &[(&str, &[u8])], told: &[(&str, &[u8])]) -> Vec<u8> {
+    fn archive(files: &[(&str, &[u8])], listed: &[(&str, &[u8])]) -> Vec<u8> {
         let mut manifest = Manifest::new(Timestamp::default(), Vec::new());
-        for (name, content) in told {
+        for (name, content) in listed {
             let mut digest = FileDigest::default();
             digest.update(content);
             manifest.files.push(digest.finish(*name));
@@ -244,10 +244,10 @@ mod tests {
     }
 
     #[track_caller]
-    fn refused(files: &[(&str, &[u8])], told: &[(&str, &[u8])], expected: &str) {
-        let (_folder, report) = unpack(&archive(files, told), 100);
-        let told = report.unwrap_err().to_string();
-        assert!(told.contains(expected), "{told}");
+    fn refused(files: &[(&str, &[u8])], listed: &[(&str, &[u8])], expected: &str) {
+        let (_folder, report) = unpack(&archive(files, listed), 100);
+        let error = report.unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
     }
 
     #[test]

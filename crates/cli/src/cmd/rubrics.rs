@@ -9,6 +9,7 @@ use ratchet_core::judge::rubric::{Rubric, difference};
 use ratchet_stages::score::rubrics::{RubricFile, Rubrics};
 
 use crate::config::{Config, ConfigArgs};
+use crate::data_target::warn_of_rubric_files;
 use crate::exit::Outcome;
 use crate::print::{OutputArgs, table};
 use view::{ChangeView, CheckView, RubricEntry, RubricView};
@@ -81,7 +82,9 @@ pub(crate) fn run(command: &RubricsCommand) -> anyhow::Result<Outcome> {
 
 impl ListArgs {
     fn rubrics(&self) -> anyhow::Result<Rubrics> {
-        Ok(Rubrics::open(&Config::load(&self.config, Vec::new())?.data)?)
+        let rubrics = Rubrics::open(&Config::load(&self.config, Vec::new())?.data)?;
+        warn_of_rubric_files(&rubrics.faults());
+        Ok(rubrics)
     }
 }
 
@@ -131,7 +134,8 @@ fn validate(args: &ValidateArgs) -> anyhow::Result<Outcome> {
 
 fn diff(args: &DiffArgs) -> anyhow::Result<Outcome> {
     let rubrics = args.list.rubrics()?;
-    let (before, after) = (rubrics.find(&args.before)?, rubrics.find(&args.after)?);
+    let before = rubrics.find(&args.before)?;
+    let after = args.list.rubrics()?.find(&args.after)?;
     let changes = difference(&before.rubric, &after.rubric);
     let views: Vec<_> = changes.iter().map(ChangeView::new).collect();
     args.list.output.show(&views, |views| {

@@ -1,3 +1,4 @@
+use ratchet_core::judge::offline;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use ratchet_core::judge::rubric;
 use ratchet_core::money::Money;
 use ratchet_remote::ratchet::RatchetClient;
 use ratchet_server::api::schedules::{
-    ScheduleRequest, ScheduleRunView, ScheduleState, ScheduleView,
+    ScheduleRequest, ScheduleRunView, ScheduleScope, ScheduleState, ScheduleView,
 };
 use ratchet_server::clock::Clock;
 use ratchet_server::shutdown;
@@ -22,7 +23,7 @@ use uuid::Uuid;
 
 use crate::administration::Administration;
 use crate::cmd::score::dollars;
-use crate::cmd::week::{NotifyArgs, webhook_secret, zone};
+use crate::cmd::week::{NotifyArgs, ScopeArgs, webhook_secret, zone};
 use crate::config::Config;
 use crate::data_target::{self, ProjectArgs};
 use crate::exit::Outcome;
@@ -79,14 +80,15 @@ struct AddArgs {
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
     /// Job: `weekly-report` scores the last complete week and reports on it; `score` scores the
-    /// sessions of the last seven days
+    /// sessions of the last seven days; `review-draw` draws the review sample of the last complete
+    /// week
     #[arg(long, value_name = "JOB", default_value = ScheduledJob::WEEKLY_REPORT,
         value_parser = ScheduledJob::KINDS)]
     job: String,
     /// Judge: `offline` (free, no key), `anthropic[:MODEL]`, `bedrock:MODEL`,
     /// `openai:MODEL`, `claude[:MODEL]`, `connection:NAME[:MODEL]`, or `none`; API keys are read
     /// from the environment of the server
-    #[arg(long, value_name = "JUDGE", default_value = "offline")]
+    #[arg(long, value_name = "JUDGE", default_value = offline::NAME)]
     judge: String,
     /// Rubric name, built-in or in the data folder
     #[arg(long, value_name = "NAME", default_value = rubric::DEFAULT)]
@@ -97,6 +99,8 @@ struct AddArgs {
     /// Append new suggestions to this file on the server
     #[arg(long, value_name = "FILE")]
     learnings: Option<PathBuf>,
+    #[command(flatten)]
+    scope: ScopeArgs,
     #[command(flatten)]
     notify: NotifyArgs,
     #[command(flatten)]
@@ -142,11 +146,13 @@ fn schedules_text(views: &[ScheduleView]) -> String {
         let state = view.state.as_str().to_owned();
         let (cron, zone, judge) = (view.cron.clone(), view.zone.clone(), view.judge.clone());
         let job = view.job.clone();
-        [view.name.clone(), state, job, cron, zone, judge, view.rubric.clone(), next]
+        let scope = Some(view.scope.words()).filter(|words| !words.is_empty());
+        let scope = scope.unwrap_or_else(|| "all".to_owned());
+        [view.name.clone(), state, job, scope, cron, zone, judge, view.rubric.clone(), next]
     };
     let rows: Vec<_> = views.iter().map(row).collect();
-    let table =
-        table(["NAME", "STATUS", "JOB", "CRON", "ZONE", "JUDGE", "RUBRIC", "NEXT RUN"], &rows);
+    let head = ["NAME", "STATUS", "JOB", "SESSIONS", "CRON", "ZONE", "JUDGE", "RUBRIC", "NEXT RUN"];
+    let table = table(head, &rows);
     format!(
         "{table}Schedules run while `ratchet serve` is up; `ratchet schedule run` starts one now.\n"
     )
@@ -161,6 +167,7 @@ async fn add(args: &AddArgs) -> anyhow::Result<Outcome> {
         judge: Some(args.judge.clone()),
         rubric: Some(args.rubric.clone()),
         max_cost: args.max_cost.map(Money::dollars),
+        scope: ScheduleScope::of(&args.scope.scope()),
         learnings: args.learnings.as_ref().map(|file| file.display().to_string()),
         slack: args.notify.slack.clone(),
         webhook: args.notify.webhook.clone(),
@@ -234,7 +241,7 @@ async fn history(args: &NamedArgs) -> anyhow::Result<Outcome> {
 }
 
 async fn run_now(args: &NamedArgs) -> anyhow::Result<Outcome> {
-    let told =
+    let outcome =
         data_target::with_project(&args.schedule, "ratchet schedule", async |target, project| {
             must_be_there(target, &project.id, &args.name).await?;
             match &target.0 {
@@ -244,7 +251,7 @@ async fn run_now(args: &NamedArgs) -> anyhow::Result<Outcome> {
                 DataTarget::Server(server) => run_there(server, &project.id, &args.name).await,
             }
         });
-    let line = told.await?;
+    let line = outcome.await?;
     args.schedule.output.show(&json!({ "message": line }), |_| format!("{line}\n"))?;
     Ok(Outcome::Done)
 }

@@ -186,7 +186,11 @@ async fn run_week(
         templates: local_environment::templates(&config.data)?,
         instructions: local_environment::suggestion_instructions(target.data())?,
         learnings: args.learnings.clone().or_else(|| config.reports.learnings.clone()),
-        files: target.data().map(|data| (data.to_owned(), target.journal.project.clone())),
+        // A report on a part is printed, and not stored.
+        files: target
+            .data()
+            .filter(|_| args.scope.scope().is_all())
+            .map(|data| (data.to_owned(), target.journal.project.clone())),
         hooks: args.notify.hooks()?,
         // The user of the command chooses the address.
         outbound: OutboundPolicy::unrestricted(),

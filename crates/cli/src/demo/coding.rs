@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::agents::{self, Agent, CODING, OPUS};
-use super::conversation::{ATTEMPTS, Beginning, Told};
+use super::conversation::{ATTEMPTS, Beginning, SessionTraffic};
 use super::scene::{Dialogue, Memory, Scene, Trouble};
 use super::script::parse;
 use super::story::{Course, Message, Outcome, Run, Step, ToolCall, Work};
@@ -87,25 +87,27 @@ struct Answers {
 }
 
 /// Tells the nth coding session; tasks and arcs take turns.
-pub(crate) fn tell(begin: Beginning, nth: usize) -> Told {
+pub(crate) fn tell(begin: Beginning, nth: usize) -> SessionTraffic {
     let Beginning { mut chance, at, environment, release } = begin;
     let person = agents::person(&mut chance, &CODING);
     let (tasks, arcs) = (&BOOK.tasks, &BOOK.arcs);
     // Each round of arcs begins with another task, so that every arc meets every task.
     let (round, tasks_turn) = (nth / arcs.len(), nth % arcs.len());
     let Some((task, arc)) = tasks.get((nth + round) % tasks.len()).zip(arcs.get(tasks_turn)) else {
-        return Told::default();
+        return SessionTraffic::default();
     };
-    let Some(repository) = BOOK.repositories.get(&task.repository) else { return Told::default() };
+    let Some(repository) = BOOK.repositories.get(&task.repository) else {
+        return SessionTraffic::default();
+    };
     let model = if chance.odds(0.3) { &OPUS } else { CODING.model };
     let dialogue = Dialogue::new(model, SYSTEM, 14_200, Memory::Tail);
     let session = session_id(&chance.hex(32));
     let scene = Scene { chance, now: at };
     let mut desk = Coding::new(scene, dialogue, (task, repository));
-    let mut told = Told::default();
+    let mut conversation = SessionTraffic::default();
     for prompt in &arc.prompts {
         let root = desk.play(prompt);
-        told.runs.push(Run {
+        conversation.runs.push(Run {
             id: desk.scene.chance.bytes(),
             name: format!("claude-code: {}", task.repository),
             agent: &CODING as &'static Agent,
@@ -120,7 +122,7 @@ pub(crate) fn tell(begin: Beginning, nth: usize) -> Told {
             course: arc.course,
         });
     }
-    told
+    conversation
 }
 
 fn session_id(hex: &str) -> String {

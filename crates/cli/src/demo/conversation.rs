@@ -35,7 +35,7 @@ pub(crate) struct Beginning {
 
 /// A conversation, with the thumbs it got.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct SessionTraffic {
     pub(crate) runs: Vec<Run>,
     pub(crate) thumbs: Vec<Thumb>,
 }
@@ -56,16 +56,22 @@ pub(crate) fn photo() -> String {
 }
 
 /// Tells one conversation.
-pub(crate) fn tell(agent: &'static Agent, script: &'static Script, begin: Beginning) -> Told {
+pub(crate) fn tell(
+    agent: &'static Agent,
+    script: &'static Script,
+    begin: Beginning,
+) -> SessionTraffic {
     let mut teller = Teller::new(agent, script, begin);
-    let Some(topic) = teller.scene.chance.choose(&script.topics) else { return Told::default() };
+    let Some(topic) = teller.scene.chance.choose(&script.topics) else {
+        return SessionTraffic::default();
+    };
     teller.topic = Some(topic);
     let breaks_at = topic.turns.iter().position(|turn| teller.needs_broken_tool(turn));
     match (teller.course(breaks_at.is_some()), breaks_at) {
         (Course::Failing, Some(at)) => teller.failing(topic, at),
         (course, _) => teller.going(topic, course),
     }
-    Told { runs: teller.runs, thumbs: teller.thumbs }
+    SessionTraffic { runs: teller.runs, thumbs: teller.thumbs }
 }
 
 /// Tells how a release answers the question that the seed has in store. The same seed gives the same

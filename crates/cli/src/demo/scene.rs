@@ -132,7 +132,7 @@ pub(crate) struct Dialogue {
     system: String,
     messages: Vec<Message>,
     memory: Memory,
-    told: usize,
+    sent: usize,
     context: u64,
     cached: u64,
 }
@@ -151,7 +151,7 @@ impl Dialogue {
             system: system.to_owned(),
             messages: Vec::new(),
             memory,
-            told: 0,
+            sent: 0,
             context,
             cached: 0,
         }
@@ -196,7 +196,7 @@ impl Dialogue {
             tokens,
             first_token,
         };
-        self.told = self.messages.len() + 1;
+        self.sent = self.messages.len() + 1;
         self.cached = if self.context > CACHE_FROM { self.context } else { 0 };
         self.hear(reply);
         let work = Work::Model(Box::new(call));
@@ -206,7 +206,7 @@ impl Dialogue {
     fn recorded(&self) -> Vec<Message> {
         match self.memory {
             Memory::Whole => self.messages.clone(),
-            Memory::Tail => self.messages.get(self.told..).unwrap_or_default().to_vec(),
+            Memory::Tail => self.messages.get(self.sent..).unwrap_or_default().to_vec(),
         }
     }
 

@@ -205,8 +205,8 @@ async fn accepted(request: reqwest::RequestBuilder) -> anyhow::Result<reqwest::R
     let answer = request.send().await?;
     let status = answer.status();
     if !status.is_success() {
-        let told = answer.text().await.unwrap_or_default();
-        bail!("the server answered {status}: {told}");
+        let body = answer.text().await.unwrap_or_default();
+        bail!("the server answered {status}: {body}");
     }
     Ok(answer)
 }

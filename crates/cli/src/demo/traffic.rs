@@ -1,7 +1,7 @@
 //! Everything that happens in the two weeks and since, from a seed and the end.
 
 use super::agents::{self, AGENTS, Agent, Environment, Release};
-use super::conversation::{self, Beginning, Told, Trial};
+use super::conversation::{self, Beginning, SessionTraffic, Trial};
 use super::seeded_random::Chance;
 use super::story::{Run, Thumb};
 use super::timeline::{MINUTE, Timeline};
@@ -35,9 +35,10 @@ const BETA: f64 = 0.2;
 pub(crate) fn generate(seed: u64, timeline: &Timeline) -> Traffic {
     let chance = Chance::new(seed).fork(&timeline.end.to_string());
     let generator = Generator { timeline, chance };
-    let told: Vec<Told> = AGENTS.into_iter().flat_map(|agent| generator.sessions(agent)).collect();
+    let sessions: Vec<SessionTraffic> =
+        AGENTS.into_iter().flat_map(|agent| generator.sessions(agent)).collect();
     let (mut runs, mut thumbs) = (Vec::new(), Vec::new());
-    for session in told {
+    for session in sessions {
         let (in_time, shift) = generator.in_time(session.runs);
         runs.extend(in_time);
         let earlier = |thumb: Thumb| Thumb { at: thumb.at.plus_nanos(-shift), ..thumb };
@@ -54,7 +55,7 @@ struct Generator<'a> {
 }
 
 impl Generator<'_> {
-    fn sessions(&self, agent: &'static Agent) -> Vec<Told> {
+    fn sessions(&self, agent: &'static Agent) -> Vec<SessionTraffic> {
         let mut chance = self.chance.fork(agent.name);
         #[expect(
             clippy::cast_possible_truncation,

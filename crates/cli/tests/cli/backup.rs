@@ -222,9 +222,9 @@ const KEPT: [&str; 4] = [
 fn check_refused(backup: &Path, flags: &[&str], expected: &[&str]) {
     let target = backup.with_extension("target");
     let launch = ratchet(&["restore"]).arg(backup).arg("--data").arg(&target);
-    let told = fails(launch.args(flags), 1);
+    let response = fails(launch.args(flags), 1);
     for words in expected {
-        assert!(told.contains(words), "{words} not in {told}");
+        assert!(response.contains(words), "{words} not in {response}");
     }
     assert!(!target.exists(), "{} is left", target.display());
 }
@@ -269,9 +269,9 @@ fn a_backup_that_changed_since_is_refused_by_the_name_of_the_file() {
     }
     write(&backup.join("manifest.json"), "{}");
     check_refused(&backup, &[], &["manifest.json is damaged"]);
-    let told = r#"{"format":1,"version":"1","createdAt":"","leftOut":[],
+    let response = r#"{"format":1,"version":"1","createdAt":"","leftOut":[],
                    "files":[{"path":"../x","bytes":1,"sha256":""}]}"#;
-    write(&backup.join("manifest.json"), told);
+    write(&backup.join("manifest.json"), response);
     check_refused(&backup, &[], &["names ../x, which cannot be part of a backup"]);
 }
 
@@ -319,8 +319,8 @@ fn the_secret_key_is_copied_only_when_asked_and_then_comes_back() {
     ok(launch.arg("--data").arg(data.path()));
     assert_eq!(std::fs::read_to_string(with.join("secret.key")).unwrap(), "hush");
     let restored = home.path().join("restored");
-    let told = fails_not(ratchet(&["restore"]).arg(&without).arg("--data").arg(&restored));
-    assert!(told.contains("the backup has no secret.key"), "{told}");
+    let response = fails_not(ratchet(&["restore"]).arg(&without).arg("--data").arg(&restored));
+    assert!(response.contains("the backup has no secret.key"), "{response}");
     std::fs::remove_dir_all(&restored).unwrap();
     ok(ratchet(&["restore"]).arg(&with).arg("--data").arg(&restored));
     let key = restored.join("secret.key");

@@ -102,10 +102,10 @@ fn print_gives_the_final_answer_alone() {
     stage.model.script([Reply::text("Lisbon.")]);
     let finished = stage.begun().args(["--print", "Where to?"]).run();
     assert_eq!(done(&finished), "Lisbon.\n");
-    let told = stage.model.requests()[0]["system"].to_string();
+    let output = stage.model.requests()[0]["system"].to_string();
     let work = stage.work().canonicalize().unwrap();
-    assert!(told.contains("You are an agent that people talk to through Ratchet"), "{told}");
-    assert!(told.contains(work.to_str().unwrap()), "{told}");
+    assert!(output.contains("You are an agent that people talk to through Ratchet"), "{output}");
+    assert!(output.contains(work.to_str().unwrap()), "{output}");
 }
 
 #[test]
@@ -136,10 +136,10 @@ fn attachments_reach_the_agent_as_material() {
     let plan = stage.file("plan.md", "---\ntitle: Plan\n---\nShip on Friday.\n");
     let finished = stage.begun().args(["--print", "What is the plan?", "--attach"]).arg(plan).run();
     done(&finished);
-    let told = stage.model.requests()[0]["system"].to_string();
-    assert!(told.contains("Document 1 of 1: \\\"plan.md\\\""), "{told}");
-    assert!(told.contains("  Ship on Friday."), "{told}");
-    assert!(told.contains("<given-"), "{told}");
+    let output = stage.model.requests()[0]["system"].to_string();
+    assert!(output.contains("Document 1 of 1: \\\"plan.md\\\""), "{output}");
+    assert!(output.contains("  Ship on Friday."), "{output}");
+    assert!(output.contains("<given-"), "{output}");
 }
 
 #[test]
@@ -163,8 +163,8 @@ fn a_permission_that_nobody_can_give_is_denied() {
     stage.model.script([calling("Bash", command), Reply::text("I could not.")]);
     let finished = stage.begun().args(["--print", "make it"]).run();
     assert_eq!(done(&finished), "I could not.\n");
-    let told = "denied: Bash touch made-it (no terminal to ask; use `--allow Bash`)\n";
-    assert!(finished.stderr.contains(told), "{finished:?}");
+    let output = "denied: Bash touch made-it (no terminal to ask; use `--allow Bash`)\n";
+    assert!(finished.stderr.contains(output), "{finished:?}");
     assert!(!stage.work().join("made-it").exists());
     let heard = stage.model.requests()[1]["messages"].to_string();
     assert!(heard.contains("No person is there to answer"), "{heard}");
@@ -219,15 +219,15 @@ fn a_chat_is_resumed_and_forked() {
     assert!(heard.contains("Who am I?"), "{heard}");
     let unknown = stage.chat().args(["--resume", "nonsense", "--print", "x"]).run();
     assert_eq!(unknown.code, Some(1));
-    let told = format!("there is no chat nonsense; there are:\n  {}", "");
-    assert!(unknown.stderr.contains(&told) && unknown.stderr.contains(&chat), "{unknown:?}");
+    let output = format!("there is no chat nonsense; there are:\n  {}", "");
+    assert!(unknown.stderr.contains(&output) && unknown.stderr.contains(&chat), "{unknown:?}");
 }
 
 /// The id of the chat that a command printed on stderr.
 fn chat_of(finished: &Finished) -> String {
     done(finished);
-    let told = finished.stderr.lines().find_map(|line| line.strip_prefix("chat "));
-    told.unwrap_or_else(|| panic!("{finished:?}")).split(' ').next().unwrap().to_owned()
+    let output = finished.stderr.lines().find_map(|line| line.strip_prefix("chat "));
+    output.unwrap_or_else(|| panic!("{finished:?}")).split(' ').next().unwrap().to_owned()
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn commands_begin_with_a_slash() {
     );
     let finished = stage.begun().typing(&typed).run();
     let stdout = done(&finished);
-    for told in [
+    for output in [
         ", turns: 1, tokens: ",
         "\ntitle: Plums in spring\n",
         "\nmode: plan\n",
@@ -251,7 +251,7 @@ fn commands_begin_with_a_slash() {
         "\n· from here on this is chat ",
         "/traces/",
     ] {
-        assert!(stdout.contains(told), "no {told:?} in {stdout}");
+        assert!(stdout.contains(output), "no {output:?} in {stdout}");
     }
     let unknown = stage.begun().args(["--resume", "nonsense"]).run();
     assert!(unknown.stderr.contains("Plums in spring"), "{unknown:?}");

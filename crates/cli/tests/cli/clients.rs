@@ -15,8 +15,8 @@ fn impatient(data: &std::path::Path) -> Launch {
 }
 
 fn record(trace: u128) -> Request {
-    let told = otlp::request("clients").with(otlp::span(trace, 1));
-    http::post("/v1/traces").protobuf(told.to_protobuf()).with_key(PUBLIC_KEY, SECRET_KEY)
+    let output = otlp::request("clients").with(otlp::span(trace, 1));
+    http::post("/v1/traces").protobuf(output.to_protobuf()).with_key(PUBLIC_KEY, SECRET_KEY)
 }
 
 #[track_caller]

@@ -33,8 +33,8 @@ fn a_data_folder_of_the_old_default_is_used_and_told_how_to_move() {
     check(elsewhere().file("ratchet-data/notes", ""), "data", "/srv/ratchet", "default");
     let old = || elsewhere().file("ratchet-data/catalog.db", "");
     check(old(), "data", "./ratchet-data", "default");
-    let told = old().run().stderr;
-    assert!(told.contains("mv ./ratchet-data /srv/ratchet"), "{told}");
+    let output = old().run().stderr;
+    assert!(output.contains("mv ./ratchet-data /srv/ratchet"), "{output}");
     let named = old().args(["--data", "./ratchet-data"]).run().stderr;
     assert_eq!(named, "", "who names a folder knows where it is");
 }
@@ -114,9 +114,9 @@ fn mistakes_in_a_file_name_the_key_and_the_file() {
 fn a_wrong_variable_is_named_and_a_misspelt_one_is_told() {
     let message = fails(show().env("RATCHET_TIMEOUTS_DRAIN", "10"), 1);
     insta::assert_snapshot!(message, @r#"ratchet: `timeouts.drain` is "10" (environment RATCHET_TIMEOUTS_DRAIN) but must be a time such as 10 s, 500 ms or 5 min"#);
-    let told = show().env("RATCHET_LISTN", "x").run();
-    assert_eq!(told.code, Some(0));
-    assert_eq!(told.stderr, "ratchet: unknown setting RATCHET_LISTN is ignored\n");
+    let output = show().env("RATCHET_LISTN", "x").run();
+    assert_eq!(output.code, Some(0));
+    assert_eq!(output.stderr, "ratchet: unknown setting RATCHET_LISTN is ignored\n");
 }
 
 #[test]

@@ -45,8 +45,8 @@ impl Sent {
             let span = span.saying("langfuse.observation.input", self.words.as_str());
             if number > 1 { span.under(1) } else { span }
         };
-        let told = otlp::request("crash").with_all((1..=self.spans).map(span));
-        http::post("/v1/traces").protobuf(told.to_protobuf())
+        let output = otlp::request("crash").with_all((1..=self.spans).map(span));
+        http::post("/v1/traces").protobuf(output.to_protobuf())
     }
 
     /// How many spans of it the server has; the words of each must be whole.

@@ -110,16 +110,16 @@ fn demo(data: &Path, args: &[&str]) -> Launch {
 fn scored(seed: &str) -> (TempDir, Ledger, String) {
     let data = tempfile::tempdir().unwrap();
     let file = data.path().join("ledger.json");
-    let told = ok(demo(data.path(), &["--seed", seed, "--ledger", file.to_str().unwrap()]));
+    let output = ok(demo(data.path(), &["--seed", seed, "--ledger", file.to_str().unwrap()]));
     let ledger = Ledger::read(&file);
-    (data, ledger, told)
+    (data, ledger, output)
 }
 
 #[test]
 fn what_was_planted_is_recorded_and_every_statement_of_the_reports_is_true() {
-    let (data, ledger, told) = scored("3");
+    let (data, ledger, output) = scored("3");
     let left = read(data.path());
-    check_recorded(&left, &ledger, &told);
+    check_recorded(&left, &ledger, &output);
     for week in [1, 2] {
         claims::check(&report(data.path(), &ledger, week), &ledger, week, &left);
     }
@@ -135,8 +135,8 @@ fn report(data: &Path, ledger: &Ledger, week: u8) -> (Value, String) {
     (serde_json::from_str(&show("json")).unwrap(), show("markdown"))
 }
 
-fn check_recorded(left: &Left, ledger: &Ledger, told: &str) {
-    assert!(told.contains(&format!("Recorded {} traces", left.traces.len())), "{told}");
+fn check_recorded(left: &Left, ledger: &Ledger, output: &str) {
+    assert!(output.contains(&format!("Recorded {} traces", left.traces.len())), "{output}");
     assert_eq!(left.traces.len(), ledger.traces);
     assert_eq!(left.sessions.len(), ledger.sessions.len());
     let thumbs = left.scores.iter().filter(|score| score.name == "thumbs_feedback").count();

@@ -30,7 +30,7 @@ fn event(kind: &str, id: &str, minute: usize, body: Value) -> Value {
 }
 
 /// A server that holds a bit of everything, and its folder.
-fn told() -> (Ratchet, tempfile::TempDir) {
+fn response() -> (Ratchet, tempfile::TempDir) {
     let data = tempfile::tempdir().unwrap();
     let running = server(data.path()).start();
     let config = json!({"name": "grade", "dataType": "CATEGORICAL",
@@ -182,7 +182,7 @@ fn served(data: &Path) -> Ratchet {
 
 #[test]
 fn a_copy_is_the_same_and_copying_again_changes_nothing() {
-    let (from, _data) = told();
+    let (from, _data) = response();
     let into = folder();
     let report = json_of(copy(from.web(), into.path()));
     assert_eq!(report["parts"]["traces"]["recorded"], TRACES);
@@ -207,7 +207,7 @@ fn a_copy_is_the_same_and_copying_again_changes_nothing() {
 
 #[test]
 fn a_copy_goes_into_a_server_too_and_only_what_is_wanted() {
-    let (from, _data) = told();
+    let (from, _data) = response();
     let (data, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let into = server(data.path()).start();
     let checkpoint = home.path().join("c.json").to_str().unwrap().to_owned();
@@ -231,7 +231,7 @@ fn a_copy_goes_into_a_server_too_and_only_what_is_wanted() {
 
 #[test]
 fn a_copy_that_was_killed_goes_on_where_it_was() {
-    let (from, _data) = told();
+    let (from, _data) = response();
     let into = folder();
     let (reached, wait_for_it) = sync_channel::<()>(1);
     let (release, held) = sync_channel::<()>(1);
@@ -276,7 +276,7 @@ fn as_newer_era_tells(mut lists: BTreeMap<&'static str, Vec<Value>>) -> Value {
 
 #[test]
 fn servers_of_either_era_can_be_copied() {
-    let (from, _data) = told();
+    let (from, _data) = response();
     let older = folder();
     json_of(copy(&Proxy::without_v4_era(from.address()).web(), older.path()));
     assert_eq!(all(&served(older.path())), all(&from));
@@ -307,7 +307,7 @@ fn a_copy_says_what_is_missing() {
 
 #[test]
 fn a_wrong_key_is_told() {
-    let (from, _data) = told();
+    let (from, _data) = response();
     let into = folder();
     let launch = copy(from.web(), into.path()).env("LANGFUSE_SECRET_KEY", "wrong");
     let message = fails(launch, 1);
@@ -325,8 +325,8 @@ fn told_of_rooms() -> (Ratchet, tempfile::TempDir) {
     let running = server(data.path()).start();
     let picture = json!({"traceId": "t1", "contentType": "image/png", "contentLength": 5,
         "sha256Hash": HELLO.0, "field": "input"});
-    let told = post(&running, "/api/public/media", &picture);
-    let put = running.send(http::request("PUT", &path_of(&told["uploadUrl"])).body("hello"));
+    let response = post(&running, "/api/public/media", &picture);
+    let put = running.send(http::request("PUT", &path_of(&response["uploadUrl"])).body("hello"));
     assert_eq!(put.status, 200, "{}", put.text());
     let gone = format!("@@@langfuseMedia:type=image/png|id={}|source=bytes@@@", "x".repeat(22));
     let mut batch = Vec::new();

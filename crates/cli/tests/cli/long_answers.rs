@@ -1,5 +1,6 @@
 //! Responses of any length are sent while they are read.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use ratchet_testkit::http;
@@ -7,7 +8,7 @@ use ratchet_testkit::otlp::{self, SpanBuilder};
 use ratchet_testkit::process::Ratchet;
 use ratchet_testkit::soak::scaled;
 
-use crate::bombs::peak;
+use crate::oversized_bodies::peak;
 use crate::server;
 
 /// Bytes of a long text, which the store compresses.
@@ -76,4 +77,31 @@ fn a_trace_with_long_or_many_spans_takes_the_memory_of_a_few() {
     assert_eq!(trace["observations"].as_array().unwrap().len(), 300);
     let trace = check(&running, &of_trace(2), 0);
     assert_eq!(trace["observations"].as_array().unwrap().len() as u64, many);
+}
+
+#[test]
+fn a_page_of_a_list_takes_the_memory_of_a_few_records() {
+    let data = tempfile::tempdir().unwrap();
+    let (count, long) = (100, "x".repeat(3 * LONG));
+    record(data.path(), count, 2, |nth| {
+        let span =
+            otlp::span(u128::from(nth) + 1, nth + 1).lasting(i64::try_from(nth).unwrap(), 1_000);
+        span.saying("langfuse.observation.input", long.as_str())
+    });
+    let expected_bytes = 100 * 3 * LONG;
+    for path in [
+        "/api/public/traces?limit=100&orderBy=timestamp.asc",
+        "/api/public/observations?limit=100",
+        "/api/public/v2/observations?limit=100&fields=core,io",
+    ] {
+        let running = server(data.path()).start();
+        let page = check(&running, path, expected_bytes);
+        let rows = page["data"].as_array().unwrap();
+        assert_eq!(rows.len(), 100, "{path}");
+        let ids: BTreeSet<_> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
+        assert_eq!(ids.len(), 100, "{path}: each of them once");
+        assert!(rows.iter().all(|row| row["input"].as_str().unwrap().len() == 3 * LONG), "{path}");
+        assert_eq!(page["meta"]["limit"], 100, "{path}");
+        running.kill_hard();
+    }
 }

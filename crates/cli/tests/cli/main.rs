@@ -13,12 +13,12 @@ mod demo;
 mod catalog;
 /// Servers that are asked over TLS.
 mod tls;
-mod people;
+mod users;
 /// What other programs have kept.
 mod import;
 mod score;
 /// People label sessions, and the judge is held against them.
-mod trust;
+mod calibration;
 /// Weeks and what runs by itself.
 mod week;
 /// What sessions are judged by.
@@ -48,14 +48,14 @@ mod disks;
 /// Clients that are slow, silent or gone.
 mod clients;
 /// Many of them at once.
-mod slow_crowd;
+mod slow_clients;
 mod import_rows;
 /// Copies out of a Langfuse server.
 mod import_langfuse;
 /// Requests that make no sense.
 mod bad_input;
 /// Small bodies that become large ones.
-mod bombs;
+mod oversized_bodies;
 /// Responses of any length.
 mod long_answers;
 /// Every page, in a real browser.

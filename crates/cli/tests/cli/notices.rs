@@ -61,8 +61,8 @@ fn a_server_that_is_killed_while_it_tells_tells_the_same_after_its_restart() {
         || read(&server, http::get(&format!("{at}/deliveries"))),
         |all| all.as_array().unwrap().iter().all(|one| one["outcome"] == "delivered"),
     );
-    let told: Vec<&Value> =
+    let output: Vec<&Value> =
         deliveries.as_array().unwrap().iter().map(|one| &one["event"]).collect();
-    assert_eq!(told, ["test", "turn.ended"]);
+    assert_eq!(output, ["test", "turn.ended"]);
     assert!(inbox.is_empty());
 }

@@ -106,9 +106,9 @@ fn check_signal(signal: Signal) {
     let cost = trace["totalCost"].as_f64().unwrap();
     assert!((cost - COST).abs() < 1e-9, "{cost}");
     assert!((seen["cost"].as_f64().unwrap() - cost).abs() < 1e-9, "{seen}");
-    let told = events(&running, &chat, "error").pop().unwrap();
-    assert!(told["message"].as_str().unwrap().contains("at least $0.0015"), "{told}");
-    assert_eq!(told["at_least"], true);
+    let output = events(&running, &chat, "error").pop().unwrap();
+    assert!(output["message"].as_str().unwrap().contains("at least $0.0015"), "{output}");
+    assert_eq!(output["at_least"], true);
 }
 
 #[test]

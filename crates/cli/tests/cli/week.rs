@@ -8,6 +8,8 @@ mod agents;
 /// On a server that is up.
 mod served;
 mod trend;
+/// Weekly review metrics.
+mod review_metrics;
 /// Jobs that were given up.
 mod jobs;
 /// What runs by itself, with a clock of its own.
@@ -88,9 +90,9 @@ fn whoever_is_to_be_told_is_told_and_asked_again_when_busy() {
     let folder = demo();
     let listener = Listener::answering(&[503, 200, 200]);
     let url = listener.url();
-    let told = week(folder.path(), &["--slack", &url, "--webhook", &url])
+    let output = week(folder.path(), &["--slack", &url, "--webhook", &url])
         .env("RATCHET_WEBHOOK_SECRET", "shared");
-    done(told);
+    done(output);
     let heard = listener.heard();
     let [busy, slack, signed] = heard.as_slice() else { panic!("three messages, not {heard:?}") };
     assert_eq!(busy.body, slack.body);

@@ -133,17 +133,17 @@ impl McpPlan {
         let mut line = |line: String| text.push_str(&(line + "\n"));
         for (name, server) in &self.servers {
             let (layer, path) = &server.from;
-            let mut told = format!("{name}: from {path} ({layer})");
+            let mut description = format!("{name}: from {path} ({layer})");
             let overrode = server.overrode.iter().rev();
             let overrode: Vec<_> =
                 overrode.map(|(layer, path)| format!("{path} ({layer})")).collect();
             if !overrode.is_empty() {
-                told.push_str(&format!(", instead of {}", overrode.join(" and ")));
+                description.push_str(&format!(", instead of {}", overrode.join(" and ")));
             }
             if server.is_told {
-                told.push_str(&format!("; {PATH_VARIABLE} set"));
+                description.push_str(&format!("; {PATH_VARIABLE} set"));
             }
-            line(told);
+            line(description);
         }
         for (layer, path) in &self.ignored {
             line(format!("{path} ({layer}) is not read: the workspace is not trusted"));
@@ -267,9 +267,12 @@ mod tests {
     fn refused(text: &str, expected: &str) {
         let file = McpFile { layer: Layer::User, path: "/u/mcp.json", text };
         let faults = McpPlan::merge(&[file], "/w", Trust::Untrusted).unwrap_err();
-        let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
-        let told = told.join("\n");
-        assert!(told.starts_with("/u/mcp.json: ") && told.contains(expected), "{told}");
+        let description: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        let description = description.join("\n");
+        assert!(
+            description.starts_with("/u/mcp.json: ") && description.contains(expected),
+            "{description}"
+        );
     }
 
     #[test]

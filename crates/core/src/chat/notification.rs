@@ -22,15 +22,28 @@ pub enum NotificationKind {
     ChatFailed,
     /// A scheduled run has made or changed the report of a week.
     WeekReport,
+    /// A sample of traces waits for review.
+    ReviewDrawn,
     Test,
 }
 
 impl NotificationKind {
-    pub const ALL: [Self; 5] =
-        [Self::TurnEnded, Self::PersonNeeded, Self::ChatFailed, Self::WeekReport, Self::Test];
+    pub const ALL: [Self; 6] = [
+        Self::TurnEnded,
+        Self::PersonNeeded,
+        Self::ChatFailed,
+        Self::WeekReport,
+        Self::ReviewDrawn,
+        Self::Test,
+    ];
     /// Types that receivers can subscribe to.
-    pub const SUBSCRIBABLE: [Self; 4] =
-        [Self::TurnEnded, Self::PersonNeeded, Self::ChatFailed, Self::WeekReport];
+    pub const SUBSCRIBABLE: [Self; 5] = [
+        Self::TurnEnded,
+        Self::PersonNeeded,
+        Self::ChatFailed,
+        Self::WeekReport,
+        Self::ReviewDrawn,
+    ];
 
     /// Name in webhooks and the API. `session.failed` keeps its name: receivers have stored it.
     pub const fn as_str(self) -> &'static str {
@@ -39,6 +52,7 @@ impl NotificationKind {
             Self::PersonNeeded => "person.needed",
             Self::ChatFailed => "session.failed",
             Self::WeekReport => "week.report",
+            Self::ReviewDrawn => "review.drawn",
             Self::Test => "test",
         }
     }
@@ -204,7 +218,7 @@ mod tests {
         ChatEvent { seq: 7, at, kind, body: body.to_string().into() }
     }
 
-    fn told(kind: EventKind, body: &Value) -> Option<Value> {
+    fn notification(kind: EventKind, body: &Value) -> Option<Value> {
         let chat = SessionId::parse("s1").unwrap();
         let (title, server) = (Some("Ship\nit"), "https://ratchet.test");
         let source = NotificationSource { project: "shop", chat: &chat, title, server };
@@ -223,9 +237,9 @@ mod tests {
     #[test]
     fn the_end_of_a_turn_says_how_it_went_and_not_what_was_said() {
         let body = json!({"turn": "t1", "is_error": false, "result": "the password is hush"});
-        let told = told(EventKind::Done, &body).unwrap();
+        let notification = notification(EventKind::Done, &body).unwrap();
         assert_eq!(
-            told,
+            notification,
             json!({
                 "type": "turn.ended",
                 "timestamp": "1970-01-01T00:00:00.000Z",
@@ -242,25 +256,26 @@ mod tests {
     #[test]
     fn a_question_is_told_with_its_id_and_a_permission_without_the_command() {
         let question = json!({"id": "q1", "questions": [{"question": "Which?"}, {}]});
-        let asked = told(EventKind::Question, &question).unwrap();
+        let asked = notification(EventKind::Question, &question).unwrap();
         let expected = json!({"id": "q1", "kind": "question", "text": "Which?", "more": 1});
         assert_eq!(asked["data"]["ask"], expected);
         assert_eq!(
             (&asked["type"], &asked["data"]["state"]),
             (&json!("person.needed"), &json!("waiting"))
         );
-        let form = told(EventKind::Question, &json!({"id": "f", "message": "Colour?"})).unwrap();
+        let form =
+            notification(EventKind::Question, &json!({"id": "f", "message": "Colour?"})).unwrap();
         assert_eq!(form["data"]["ask"]["text"], "Colour?");
         let permission = json!({"id": "p1", "tool": "Bash", "input": {"command": "echo hush"}});
-        let asked = told(EventKind::Permission, &permission).unwrap().to_string();
+        let asked = notification(EventKind::Permission, &permission).unwrap().to_string();
         assert!(asked.contains("may it use Bash?") && !asked.contains("hush"), "{asked}");
     }
 
     #[test]
     fn of_states_only_failure_is_news() {
-        assert_eq!(told(EventKind::State, &json!({"state": "idle"})), None);
-        assert_eq!(told(EventKind::TextDelta, &json!({"text": "Hi"})), None);
-        let failed = told(EventKind::State, &json!({"state": "failed", "why": "signal 9"}));
+        assert_eq!(notification(EventKind::State, &json!({"state": "idle"})), None);
+        assert_eq!(notification(EventKind::TextDelta, &json!({"text": "Hi"})), None);
+        let failed = notification(EventKind::State, &json!({"state": "failed", "why": "signal 9"}));
         assert_eq!(failed.unwrap()["data"]["why"], "signal 9");
     }
 
@@ -270,8 +285,8 @@ mod tests {
             let long = odd.repeat(100_000);
             let body = json!({"id": long, "questions": [{"question": long}], "tool": long});
             for kind in [EventKind::Question, EventKind::Permission] {
-                let told = told(kind, &body).unwrap().to_string();
-                assert!(told.len() < 3_000, "{} bytes of {odd:?}", told.len());
+                let notification = notification(kind, &body).unwrap().to_string();
+                assert!(notification.len() < 3_000, "{} bytes of {odd:?}", notification.len());
             }
         }
         assert!(

@@ -351,9 +351,9 @@ mod tests {
             &json!({"behavior": "allow", "updatedInput": {"command": "touch a", "n": 1.0},
                 "updatedPermissions": update}),
         );
-        let told = asked(PERMISSION).to_event();
-        assert_eq!(told.kind, EventKind::Permission);
-        let body: Value = serde_json::from_str(&told.body).unwrap();
+        let event = asked(PERMISSION).to_event();
+        assert_eq!(event.kind, EventKind::Permission);
+        let body: Value = serde_json::from_str(&event.body).unwrap();
         assert_eq!(body["rules"], json!(["Bash(touch *)"]));
     }
 

@@ -76,7 +76,7 @@ mod tests {
     fn what_nobody_said_is_not_told() {
         for line in [
             r#"{"type":"user","uuid":"u","isMeta":true,"message":{"content":[{"type":"tool_result","tool_use_id":"t"}]}}"#,
-            r#"{"type":"user","uuid":"u","message":{"content":"a prompt, which was told when it came"}}"#,
+            r#"{"type":"user","uuid":"u","message":{"content":"a prompt, which was response when it came"}}"#,
             r#"{"type":"system","uuid":"u","content":"a note"}"#,
             r#"{"type":"assistant","uuid":"u","mess"#,
         ] {

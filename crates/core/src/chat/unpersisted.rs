@@ -91,18 +91,18 @@ impl UnpersistedOutput {
 
     /// Takes a line of the agent.
     pub fn take(&mut self, line: &str) {
-        let Ok(told) = Object::parse(line) else { return };
-        let is_sub_agent = told.raw("parent_tool_use_id").is_some();
-        match told.text("type").as_deref() {
+        let Ok(entry) = Object::parse(line) else { return };
+        let is_sub_agent = entry.raw("parent_tool_use_id").is_some();
+        match entry.text("type").as_deref() {
             _ if is_sub_agent => {}
-            Some("stream_event") => drop(self.piece(&told)),
-            Some("assistant" | "user") => drop(self.whole(&told, line)),
+            Some("stream_event") => drop(self.piece(&entry)),
+            Some("assistant" | "user") => drop(self.whole(&entry, line)),
             _ => {}
         }
     }
 
-    fn piece(&mut self, told: &Object<'_>) -> Option<()> {
-        let event = told.object("event")?;
+    fn piece(&mut self, entry: &Object<'_>) -> Option<()> {
+        let event = entry.object("event")?;
         match event.text("type")?.as_str() {
             "message_start" => {
                 let message = event.object("message")?;
@@ -154,18 +154,18 @@ impl UnpersistedOutput {
         std::mem::take(&mut self.lost)
     }
 
-    fn whole(&mut self, told: &Object<'_>, line: &str) -> Option<()> {
-        self.last = self.last.max(told.time("timestamp"));
-        let message = told.object("message")?;
+    fn whole(&mut self, entry: &Object<'_>, line: &str) -> Option<()> {
+        self.last = self.last.max(entry.time("timestamp"));
+        let message = entry.object("message")?;
         if let Some(open) = &mut self.open
             && message.text("id").as_ref() == Some(&open.id)
         {
             open.words.clear();
             open.is_told = true;
-            open.request = told.text("request_id");
+            open.request = entry.text("request_id");
         }
         if self.has_room(line) {
-            self.said.push((told.text("uuid")?, Spoken::Line(line.to_owned())));
+            self.said.push((entry.text("uuid")?, Spoken::Line(line.to_owned())));
         }
         Some(())
     }
@@ -201,7 +201,7 @@ impl UnpersistedOutput {
                 let line = line("user", id, &chat_id).text("timestamp", &at.to_string());
                 Some(line.raw("message", &message.finish()).finish())
             }
-            Spoken::Line(told) => self.as_kept(id, told, &chat_id),
+            Spoken::Line(entry) => self.as_kept(id, entry, &chat_id),
         });
         let at = self.last.max(Some(now)).unwrap_or(now);
         let is_left =
@@ -210,19 +210,19 @@ impl UnpersistedOutput {
         whole.chain(open.map(|open| open.as_kept(&chat_id, at))).collect()
     }
 
-    fn as_kept(&self, id: &str, told: &str, chat_id: &str) -> Option<String> {
-        let told = Object::parse(told).ok()?;
-        let said = told.object("message")?;
+    fn as_kept(&self, id: &str, entry: &str, chat_id: &str) -> Option<String> {
+        let entry = Object::parse(entry).ok()?;
+        let said = entry.object("message")?;
         let used = said.text("id").and_then(|id| self.used.get(&id));
         let used = used.map(|used| Value::from(used.clone()).to_string());
         let copied = ["id", "role", "model", "content"].into_iter();
         let message =
             copied.fold(EventBody::default(), |body, key| body.raw_if(key, said.written(key)));
         let message = message.raw_if("usage", used.as_deref());
-        let line = line(&told.text("type")?, id, chat_id)
-            .raw_if("timestamp", told.written("timestamp"))
-            .raw_if("requestId", told.written("request_id"))
-            .raw_if("toolUseResult", told.written("tool_use_result"));
+        let line = line(&entry.text("type")?, id, chat_id)
+            .raw_if("timestamp", entry.written("timestamp"))
+            .raw_if("requestId", entry.written("request_id"))
+            .raw_if("toolUseResult", entry.written("tool_use_result"));
         Some(line.raw("message", &message.finish()).finish())
     }
 }

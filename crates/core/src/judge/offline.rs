@@ -28,6 +28,9 @@ pub use peers::{Peers, Size};
 pub use signals::{Signal, SignalSet};
 pub use success::{SuccessEstimate, SuccessModel};
 
+/// The name of the offline judge, in commands and in the metadata of scores.
+pub const NAME: &str = "offline";
+
 /// Judges a session by the built-in signals.
 ///
 /// ```

@@ -204,13 +204,13 @@ impl Calibration {
         };
         let labels = overall.pairs.len();
         let enough = Undefined::check(labels, MIN_LABELS);
-        let told = |statistic: Statistic| enough.and(statistic);
+        let if_enough = |statistic: Statistic| enough.and(statistic);
         Headline {
             labels: labels as u64,
             is_weighted: weighted.is_some(),
-            correlation: told(correlation),
-            error: told(error),
-            bias: told(bias),
+            correlation: if_enough(correlation),
+            error: if_enough(error),
+            bias: if_enough(bias),
         }
     }
 

@@ -17,7 +17,9 @@ use crate::quality::calibration::panel::DriftAlert;
 use crate::quality::success_metrics::{Measure, Reading, SuccessMetric};
 use crate::quality::suggestion::Suggestion;
 use crate::quality::suggestion::advice::{AdviceOrigin, TEMPLATES};
-use crate::quality::synthesis::{Change, DimensionStats, Synthesis, Trend, WeekFinding};
+use crate::quality::synthesis::{
+    Change, CommonIssue, DimensionStats, Synthesis, Trend, WeekFinding,
+};
 pub use scope::{LeftOut, ReportScope, SessionCard, left_out_words};
 pub use summary::{agent_words, signed};
 
@@ -126,6 +128,11 @@ pub fn judge_words(report: &WeekReport) -> Option<String> {
         format!(" {sessions} scored by {} {are} not in these figures.", other.words())
     });
     Some(format!("Scored by {}.{}", judge.words(), others.collect::<String>()))
+}
+
+/// Names what else happened in the sessions of an issue.
+pub fn also_words(issue: &CommonIssue) -> Option<String> {
+    terminal::also_words(issue)
 }
 
 /// Describes a finding in a sentence.

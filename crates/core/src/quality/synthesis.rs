@@ -15,6 +15,8 @@ mod finding;
 mod outlier;
 /// Common issues in rationales.
 mod issue;
+/// Titles of issues that the offline judge found.
+mod issue_title;
 /// Mean, change and trend of a dimension.
 mod standing;
 /// Classification of phrases as problems.
@@ -140,8 +142,8 @@ pub fn synthesize(dimensions: &[&str], weeks: &[Vec<SessionMarks>]) -> Synthesis
         days: days::days(&family.sessions),
         overall: standings.remove(0),
         dimensions: standings,
-        excellent: outlier::excellent(sessions),
-        poor: outlier::poor(sessions),
+        excellent: outlier::excellent(dimensions, sessions),
+        poor: outlier::poor(dimensions, sessions),
         issues: issue::common(dimensions, sessions),
         judge,
         other_judges: judges,

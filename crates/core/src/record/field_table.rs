@@ -10,7 +10,9 @@ use crate::catalog::filter::FilterKind;
 mod columns;
 mod tables;
 
-pub use columns::{ObservationColumn, ScoreColumn, SessionColumn, TraceColumn, TraceOrder};
+pub use columns::{
+    ObservationColumn, ScoreColumn, SessionColumn, SessionOrder, TraceColumn, TraceOrder,
+};
 pub use tables::{OBSERVATION, SCORE, SESSION, TRACE};
 
 /// A field of lists: a column, a filter or both.
@@ -213,17 +215,17 @@ impl RecordField {
     }
 }
 
-/// The fields of one record.
+/// The fields of one record: its columns `C`, and what its list can be sorted by, `O`.
 #[derive(Debug)]
-pub struct RecordTable<C: 'static> {
-    pub columns: &'static [RecordColumn<C>],
+pub struct RecordTable<C: 'static, O: 'static = TraceOrder> {
+    pub columns: &'static [RecordColumn<C, O>],
     /// The fields that a list shows by default, in order.
     pub default_columns: &'static [RecordField],
 }
 
 /// A field of a record: its column in the store and where users meet it.
 #[derive(Debug)]
-pub struct RecordColumn<C> {
+pub struct RecordColumn<C, O = TraceOrder> {
     pub column: C,
     pub kind: FieldKind,
     /// Names in filters of the API, the preferred one first; empty if the API cannot filter by it.
@@ -235,10 +237,10 @@ pub struct RecordColumn<C> {
     /// Whether lists show it and exports have it.
     pub is_listed: bool,
     /// How a list is sorted by it.
-    pub order: Option<TraceOrder>,
+    pub order: Option<O>,
 }
 
-impl<C> RecordColumn<C> {
+impl<C, O: Copy> RecordColumn<C, O> {
     const fn new(column: C, kind: FieldKind, api: &'static [&'static str]) -> Self {
         let (field, is_filter, is_listed, order) = (None, false, false, None);
         Self { column, kind, api, field, is_filter, is_listed, order }
@@ -265,15 +267,15 @@ impl<C> RecordColumn<C> {
         self
     }
 
-    const fn sorted(mut self, order: TraceOrder) -> Self {
+    const fn sorted(mut self, order: O) -> Self {
         self.order = Some(order);
         self
     }
 }
 
-impl<C: Copy> RecordTable<C> {
+impl<C: Copy, O> RecordTable<C, O> {
     /// Returns the field of a name in filters of the API.
-    pub fn by_api_name(&'static self, name: &str) -> Option<&'static RecordColumn<C>> {
+    pub fn by_api_name(&'static self, name: &str) -> Option<&'static RecordColumn<C, O>> {
         self.columns.iter().find(|column| column.api.contains(&name))
     }
 
@@ -283,17 +285,17 @@ impl<C: Copy> RecordTable<C> {
     }
 
     /// Returns the field that the filter language means, if the record has it.
-    pub fn filter(&'static self, field: RecordField) -> Option<&'static RecordColumn<C>> {
+    pub fn filter(&'static self, field: RecordField) -> Option<&'static RecordColumn<C, O>> {
         self.columns.iter().find(|column| column.is_filter && column.field == Some(field))
     }
 
     /// Returns the field that a column of a list shows, if the record has it.
-    pub fn listed(&'static self, field: RecordField) -> Option<&'static RecordColumn<C>> {
+    pub fn listed(&'static self, field: RecordField) -> Option<&'static RecordColumn<C, O>> {
         self.columns.iter().find(|column| column.is_listed && column.field == Some(field))
     }
 
     /// Returns the first field of a kind.
-    pub fn of_kind(&'static self, kind: FieldKind) -> Option<&'static RecordColumn<C>> {
+    pub fn of_kind(&'static self, kind: FieldKind) -> Option<&'static RecordColumn<C, O>> {
         self.columns.iter().find(|column| column.kind == kind)
     }
 }
@@ -320,7 +322,7 @@ mod tests {
     }
 
     /// Every row can be used somewhere, by names that no other row has.
-    fn check<C: Copy + Debug + PartialEq>(table: &'static RecordTable<C>) {
+    fn check<C: Copy + Debug + PartialEq, O>(table: &'static RecordTable<C, O>) {
         for column in table.columns {
             let what = &column.column;
             let is_used = !column.api.is_empty() || column.is_filter || column.is_listed;

@@ -80,19 +80,24 @@ pub fn difference(
 ) -> Result<Estimate, Undefined> {
     Undefined::check(earlier.len().min(later.len()), 2)?;
     let (before, after) = (mean(earlier, bounds.clone())?, mean(later, bounds)?);
+    mover_difference(&before, &after).ok_or(Undefined::TooFew { have: 1, needed: 2 })
+}
+
+/// Returns the difference of two independent estimates, the later minus the earlier, with the
+/// interval that follows from both of theirs; `None` where one has no interval.
+pub fn mover_difference(before: &Estimate, after: &Estimate) -> Option<Estimate> {
     let value = after.value - before.value;
     let distances = |estimate: &Estimate| {
-        let ends = estimate.interval.map(|Interval { lower, upper }| (lower, upper));
-        let (lower, upper) = ends.unwrap_or((estimate.value, estimate.value));
-        (estimate.value - lower, upper - estimate.value)
+        let Interval { lower, upper } = estimate.interval?;
+        Some((estimate.value - lower, upper - estimate.value))
     };
     let ((before_down, before_up), (after_down, after_up)) =
-        (distances(&before), distances(&after));
+        (distances(before)?, distances(after)?);
     let interval = Some(Interval {
         lower: value - after_down.hypot(before_up),
         upper: value + after_up.hypot(before_down),
     });
-    Ok(Estimate { value, interval, n: before.n + after.n })
+    Some(Estimate { value, interval, n: before.n + after.n })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::difference::SampleStats;
 use super::undefined::Undefined;
 
 /// The 97.5th percentile of the standard normal distribution.
-pub(super) const Z_95: f64 = 1.959_963_984_540_054;
+pub(crate) const Z_95: f64 = 1.959_963_984_540_054;
 
 /// A 95% confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,9 +1,12 @@
 //! Permutation tests for several measures at once: how often chance alone would give a difference
-//! as large as the one found, in any of the measures (the maxT method of Westfall and Young).
+//! as large as the one found, in any of the measures (the step-down maxT method of Westfall and
+//! Young: each difference is held against those that are not larger than itself).
 //!
 //! The p-values hold for any distribution of the values, for small samples, and for all measures
 //! together: an alarm at `p <= 0.01` is false in one of a hundred cases, not in one of a hundred for
 //! each measure.
+
+use std::collections::BTreeMap;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
@@ -74,7 +77,8 @@ pub struct Contrast {
 /// Under the null hypothesis the subjects of a stratum could as well have changed places; each
 /// subject is in at most one stratum, and those in none keep theirs. So differences between strata
 /// are not taken for differences between groups. The statistic is Welch's, so that a difference of
-/// variances alone is rarely taken for one of means.
+/// variances alone is rarely taken for one of means; over several strata it is that of the weighted
+/// mean of their differences, so that their levels do not count as noise.
 pub fn contrasts(
     subjects: &[Row],
     strata: &[Vec<usize>],
@@ -84,9 +88,10 @@ pub fn contrasts(
     let measures = subjects.iter().map(Vec::len).max().unwrap_or_default();
     let values = Values::new(subjects, measures);
     let mut places: Vec<usize> = (0..subjects.len()).collect();
+    let parts: Vec<Vec<Contrast>> =
+        contrasts.iter().map(|contrast| contrast.by_stratum(strata)).collect();
     let statistics = |places: &[usize]| -> Vec<f64> {
-        let of = |contrast: &Contrast| values.welch(contrast, places);
-        contrasts.iter().flat_map(of).collect()
+        parts.iter().flat_map(|parts| values.statistics(parts, places)).collect()
     };
     let found = statistics(&places);
     let mut tally = Tally::new(&found);
@@ -103,6 +108,24 @@ pub fn contrasts(
     match measures {
         0 => vec![Vec::new(); contrasts.len()],
         measures => p_values.chunks(measures).map(<[f64]>::to_vec).collect(),
+    }
+}
+
+impl Contrast {
+    /// Splits the groups by stratum. Subjects in no stratum are one of their own.
+    fn by_stratum(&self, strata: &[Vec<usize>]) -> Vec<Self> {
+        let mut stratum_of: BTreeMap<usize, usize> = BTreeMap::new();
+        for (stratum, members) in strata.iter().enumerate() {
+            stratum_of.extend(members.iter().map(|index| (*index, stratum)));
+        }
+        let mut parts: BTreeMap<Option<usize>, Self> = BTreeMap::new();
+        for index in &self.earlier {
+            parts.entry(stratum_of.get(index).copied()).or_default().earlier.push(*index);
+        }
+        for index in &self.later {
+            parts.entry(stratum_of.get(index).copied()).or_default().later.push(*index);
+        }
+        parts.into_values().collect()
     }
 }
 
@@ -133,11 +156,18 @@ impl Values {
         Self { measures, rows: subjects.iter().map(of).collect() }
     }
 
-    /// Welch's statistic without its sign, by measure; 0 where a group has fewer than two values.
-    fn welch(&self, contrast: &Contrast, places: &[usize]) -> Vec<f64> {
-        let earlier = self.moments(&contrast.earlier, places);
-        let later = self.moments(&contrast.later, places);
-        earlier.iter().zip(&later).map(|(one, other)| one.distance(other)).collect()
+    /// The statistic of a contrast without its sign, by measure; 0 where no stratum has two values
+    /// in each group.
+    fn statistics(&self, parts: &[Contrast], places: &[usize]) -> Vec<f64> {
+        let mut sums = vec![Weighted::default(); self.measures];
+        for part in parts {
+            let earlier = self.moments(&part.earlier, places);
+            let later = self.moments(&part.later, places);
+            for (sum, (one, other)) in sums.iter_mut().zip(earlier.iter().zip(&later)) {
+                sum.add(one, other);
+            }
+        }
+        sums.iter().map(Weighted::statistic).collect()
     }
 
     /// Called thousands of times: plain loops, which are quick in unoptimised builds too.
@@ -177,38 +207,62 @@ impl Moments {
         let variance = (self.squares - self.sum * mean).max(0.0) / (float(self.n) - 1.0);
         Some((mean, variance / float(self.n)))
     }
+}
 
-    fn distance(&self, other: &Self) -> f64 {
-        let (Some((one, one_error)), Some((other, other_error))) = (self.mean(), other.mean())
+/// The sum of differences of strata, each by the number of pairs that it is worth, and its variance.
+#[derive(Clone, Copy, Debug, Default)]
+struct Weighted {
+    difference: f64,
+    variance: f64,
+    weight: f64,
+}
+
+impl Weighted {
+    fn add(&mut self, one: &Moments, other: &Moments) {
+        let (Some((mean, error)), Some((other_mean, other_error))) = (one.mean(), other.mean())
         else {
-            return 0.0;
+            return;
         };
-        let distance = (one - other).abs();
+        let weight = float(one.n) * float(other.n) / float(one.n + other.n);
+        self.difference += weight * (mean - other_mean);
+        self.variance += weight * weight * (error + other_error);
+        self.weight += weight;
+    }
+
+    fn statistic(&self) -> f64 {
+        let weight = self.weight.max(f64::MIN_POSITIVE);
+        let (distance, error) = (self.difference.abs() / weight, self.variance.sqrt() / weight);
         match distance > SAME {
             // Two groups of equal values each: as clear as can be.
-            true => distance / (one_error + other_error).max(SAME * SAME).sqrt(),
+            true => distance / error.max(SAME),
             false => 0.0,
         }
     }
 }
 
-/// Counts rearrangements whose greatest statistic reaches that of a measure.
+/// Counts rearrangements in which the greatest statistic, of those that were not greater than the one
+/// found, reaches it.
 struct Tally<'a> {
     found: &'a [f64],
+    /// Indexes of the statistics, smallest first.
+    order: Vec<usize>,
     reached: Vec<usize>,
     count: usize,
 }
 
 impl<'a> Tally<'a> {
     fn new(found: &'a [f64]) -> Self {
-        Self { found, reached: vec![0; found.len()], count: 0 }
+        let mut order: Vec<usize> = (0..found.len()).collect();
+        order.sort_by(|one, other| found[*one].total_cmp(&found[*other]));
+        Self { found, order, reached: vec![0; found.len()], count: 0 }
     }
 
     fn count(&mut self, statistics: &[f64]) {
-        let greatest = statistics.iter().copied().fold(0.0, f64::max);
         self.count += 1;
-        for (reached, found) in self.reached.iter_mut().zip(self.found) {
-            *reached += usize::from(greatest >= found * (1.0 - SAME));
+        let mut greatest = 0.0_f64;
+        for index in &self.order {
+            greatest = greatest.max(statistics[*index]);
+            self.reached[*index] += usize::from(greatest >= self.found[*index] * (1.0 - SAME));
         }
     }
 
@@ -216,8 +270,15 @@ impl<'a> Tally<'a> {
         self.reached.iter().all(|reached| *reached >= ENOUGH)
     }
 
+    /// No p-value is less than that of a clearer difference.
     fn p_values(&self) -> Vec<f64> {
-        self.reached.iter().map(|reached| float(*reached) / float(self.count.max(1))).collect()
+        let mut p_values = vec![0.0; self.found.len()];
+        let mut greatest = 0.0_f64;
+        for index in self.order.iter().rev() {
+            greatest = greatest.max(float(self.reached[*index]) / float(self.count.max(1)));
+            p_values[*index] = greatest;
+        }
+        p_values
     }
 }
 

@@ -85,12 +85,12 @@ mod tests {
 
     #[test]
     fn each_trouble_has_its_advice() {
-        let told = |error: rustls::Error| TlsError::new(&error).to_string();
-        let certificate = |problem| told(rustls::Error::InvalidCertificate(problem));
+        let message = |error: rustls::Error| TlsError::new(&error).to_string();
+        let certificate = |problem| message(rustls::Error::InvalidCertificate(problem));
         assert!(certificate(CertificateError::UnknownIssuer).contains("in SSL_CERT_FILE"));
         assert!(certificate(CertificateError::Expired).contains("renewed"));
         assert!(certificate(CertificateError::NotValidForName).contains("made out to"));
         let plain = rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType);
-        assert!(told(plain).contains("http://"));
+        assert!(message(plain).contains("http://"));
     }
 }

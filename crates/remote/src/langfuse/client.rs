@@ -298,6 +298,6 @@ fn address(text: &str) -> Result<Url, ClientError> {
 const SHOWN_CHARS: usize = 200;
 
 fn refusal(text: &str) -> String {
-    let told = read::<ErrorBody>(text).map(|body| body.message);
-    told.unwrap_or_else(|_| text.chars().take(SHOWN_CHARS).collect())
+    let message = read::<ErrorBody>(text).map(|body| body.message);
+    message.unwrap_or_else(|_| text.chars().take(SHOWN_CHARS).collect())
 }

@@ -23,7 +23,7 @@ pub struct JobView {
     /// Unique among the jobs of its kind: due time and schedule, receiver and notification,
     /// rubric and session, or evaluator version and record.
     pub id: String,
-    /// `notice`, `schedule-run`, `score-session` or `evaluation`.
+    /// `notice`, `schedule-run`, `score-session`, `review` or `evaluation`.
     pub kind: String,
     /// The schedule or receiver whose jobs run one at a time.
     pub group: Option<String>,
@@ -99,7 +99,7 @@ impl From<Page<JobRecord>> for JobsView {
 #[into_params(parameter_in = Query)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct JobsRequest {
-    /// Only jobs of this kind: `notice`, `schedule-run`, `score-session` or `evaluation`.
+    /// Only jobs of this kind: `notice`, `schedule-run`, `score-session`, `review` or `evaluation`.
     pub kind: Option<String>,
     /// Only jobs in this state: `queued`, `leased`, `done` or `dead`.
     pub state: Option<String>,

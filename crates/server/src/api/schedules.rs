@@ -3,15 +3,17 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use ratchet_core::calendar::Zone;
 use ratchet_core::cron::Cron;
+use ratchet_core::judge::offline;
 use ratchet_core::judge::rubric;
 use ratchet_core::money::Money;
 use ratchet_core::outbound::OutboundPolicy;
+use ratchet_core::quality::report::ReportScope;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::http;
 use ratchet_stages::schedule::{self, NOBODY};
 use ratchet_store::catalog::{
-    NewSchedule, Schedule, ScheduleRun, ScheduleToggle, ScheduledJob, ScheduledScoring,
+    NewSchedule, Schedule, ScheduleRun, ScheduleToggle, ScheduledJob, ScheduledScoring, WEEKLY,
 };
 use ratchet_store::project::ProjectId;
 use serde::{Deserialize, Serialize};
@@ -50,6 +52,9 @@ pub struct ScheduleView {
     pub rubric: String,
     /// Cost limit of a run, in US dollars.
     pub max_cost: Option<f64>,
+    /// The part of the project that it is about; all of it where this is empty.
+    #[serde(default, skip_serializing_if = "ScheduleScope::is_all")]
+    pub scope: ScheduleScope,
     /// The file that suggestions are appended to.
     pub learnings: Option<String>,
     /// Whether Slack is notified.
@@ -99,9 +104,11 @@ impl ScheduleView {
             cron: schedule.cron.to_string(),
             zone: schedule.zone.name().to_owned(),
             job: schedule.job.kind().to_owned(),
-            judge: scoring.judge.clone(),
-            rubric: scoring.rubric.clone(),
-            max_cost: scoring.max_cost.map(Money::dollars),
+            judge: scoring.map_or(NOBODY, |scoring| &scoring.judge).to_owned(),
+            rubric: scoring.map_or(rubric::DEFAULT, |scoring| &scoring.rubric).to_owned(),
+            max_cost: scoring.and_then(|scoring| scoring.max_cost).map(Money::dollars),
+            scope: scoring
+                .map_or_else(ScheduleScope::default, |scoring| ScheduleScope::of(&scoring.scope)),
             learnings: schedule.job.learnings().map(str::to_owned),
             slack: schedule.notifies_slack,
             webhook: schedule.notifies_webhook,
@@ -119,7 +126,8 @@ pub struct ScheduleRequest {
     /// Time zone, such as `Europe/Berlin`.
     pub zone: String,
     /// What it runs: `weekly-report` (the default) scores the last complete week and reports on
-    /// it; `score` scores the sessions of the last seven days.
+    /// it; `score` scores the sessions of the last seven days; `review-draw` draws the review sample
+    /// of the last complete week.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
     /// The judge; `offline`, which costs nothing, by default.
@@ -128,6 +136,9 @@ pub struct ScheduleRequest {
     pub rubric: Option<String>,
     /// Cost limit of a run, in US dollars.
     pub max_cost: Option<f64>,
+    /// The part of the project that is scored and reported on; all of it by default.
+    #[serde(default, skip_serializing_if = "ScheduleScope::is_all")]
+    pub scope: ScheduleScope,
     /// The file that suggestions are appended to, on the server's machine.
     pub learnings: Option<String>,
     /// URL of a Slack webhook.
@@ -161,7 +172,7 @@ impl ScheduleRequest {
         if words.into_iter().flatten().any(|word| word.len() > MAX_WORD) {
             return Err(ApiError::Invalid(format!("no field is longer than {MAX_WORD} bytes")));
         }
-        let judge = schedule::judge(self.judge.as_deref().unwrap_or("offline"));
+        let judge = schedule::judge(self.judge.as_deref().unwrap_or(offline::NAME));
         let judge = judge.map_err(|why| invalid("judge", &why))?;
         let judge = judge.map_or_else(|| NOBODY.to_owned(), |judge| judge.to_string());
         let max_cost = self.max_cost.map(|dollars| {
@@ -172,7 +183,12 @@ impl ScheduleRequest {
             judge,
             rubric: self.rubric.unwrap_or_else(|| rubric::DEFAULT.to_owned()),
             max_cost: max_cost.transpose()?,
+            scope: self.scope.check()?,
         };
+        if name == WEEKLY && !scoring.scope.is_all() {
+            let why = "the weekly schedule is about the whole project; name another schedule";
+            return Err(invalid("scope", &why));
+        }
         let kind = self.job.as_deref().unwrap_or(ScheduledJob::WEEKLY_REPORT);
         if kind == ScheduledJob::SCORING {
             if self.learnings.is_some() {
@@ -193,6 +209,68 @@ impl ScheduleRequest {
             slack: self.slack.map(Secret::new),
             webhook: self.webhook.map(Secret::new),
         })
+    }
+}
+
+/// The part of a project that a schedule is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+pub struct ScheduleScope {
+    /// Only sessions of this agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Only sessions in this environment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment: Option<String>,
+    /// Only sessions of this release.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub release: Option<String>,
+    /// Only sessions with this tag.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
+    /// Only sessions of this user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+}
+
+impl ScheduleScope {
+    /// Converts a scope of the catalog.
+    pub fn of(scope: &ReportScope) -> Self {
+        let ReportScope { agent, environment, release, tag, user } = scope.clone();
+        Self { agent, environment, release, tag, user }
+    }
+
+    fn is_all(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Describes it: `agent support-bot, environment prod`.
+    pub fn words(&self) -> String {
+        self.clone().into_scope().words()
+    }
+
+    fn into_scope(self) -> ReportScope {
+        let Self { agent, environment, release, tag, user } = self;
+        ReportScope { agent, environment, release, tag, user }
+    }
+
+    fn check(self) -> ApiResult<ReportScope> {
+        let named = [
+            ("agent", &self.agent),
+            ("environment", &self.environment),
+            ("release", &self.release),
+            ("tag", &self.tag),
+            ("user", &self.user),
+        ];
+        for (field, value) in named {
+            let Some(value) = value else { continue };
+            let is_name = !value.trim().is_empty() && value.len() <= MAX_WORD;
+            if !is_name || value.chars().any(char::is_control) {
+                let why = format!("scope.{field}: from 1 to {MAX_WORD} visible characters");
+                return Err(ApiError::Invalid(why));
+            }
+        }
+        Ok(self.into_scope())
     }
 }
 

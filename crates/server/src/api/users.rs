@@ -125,7 +125,7 @@ impl UserRequest {
         let invalid = |why: &str| ApiError::Invalid(why.to_owned());
         let email = Email::parse(&self.email).ok_or_else(|| invalid("email: no email address"))?;
         let role = Role::parse(&self.role).filter(|role| *role != Role::IngestOnly);
-        let role = role.ok_or_else(|| invalid("role: owner, member or viewer"))?;
+        let role = role.ok_or_else(|| invalid("role: owner, member, viewer or reviewer"))?;
         let name = validation::person_name(self.name)?;
         let project = self.project_id.map(|id| project_id(&id)).transpose()?;
         let chosen = PasswordRequest { password: self.password }.check()?;

@@ -180,16 +180,16 @@ pub(super) async fn create(
     let now = app.clock.now();
     let tried = tried(&caller.project, (sent, item), (trace, observation), now)?;
     let (experiment, trace) = (tried.experiment.id.clone(), tried.trace.clone());
-    let told = tried.clone();
+    let wanted = tried.clone();
     let batch = Batch { experiment_items: vec![tried], ..Batch::new(caller.project.clone(), now) };
     let (telemetry, catalog) = (&app.store.telemetry, &app.store.catalog);
     record::write(telemetry, catalog, batch, app.settings.limits.text_bytes).await?;
     let first = PageNumber { page: 1, limit: SLICE };
     let mut query = items_of(&caller.project, &experiment, Paging::Numbered(first));
-    query.items = vec![told.item.clone()];
+    query.items = vec![wanted.item.clone()];
     let kept = app.store.telemetry.experiment_items(query).await?.rows.into_iter();
     let is_it = |kept: &StoredExperimentItem| {
-        kept.trace == trace && told.is_same_try(&kept.item, kept.observation.as_ref())
+        kept.trace == trace && wanted.is_same_try(&kept.item, kept.observation.as_ref())
     };
     let kept = kept.filter(is_it).map(item_view).next();
     kept.map(Json).ok_or_else(|| ApiError::internal("a run item is missing after it was written"))

@@ -14,9 +14,9 @@ mod tests;
 impl Params {
     /// The `filter` parameter combined with the other parameters. It takes precedence where both
     /// have a condition on a column.
-    pub(super) fn filter_over<C: Copy + PartialEq>(
+    pub(super) fn filter_over<C: Copy + PartialEq, O>(
         &mut self,
-        columns: Columns<C>,
+        columns: Columns<C, O>,
         simple: Filter<C>,
     ) -> Filter<C> {
         match self.filter(columns) {
@@ -26,7 +26,7 @@ impl Params {
     }
 
     /// The `filter` parameter; an empty list counts as absent.
-    pub(super) fn filter<C: Copy>(&mut self, columns: Columns<C>) -> Option<Filter<C>> {
+    pub(super) fn filter<C: Copy, O>(&mut self, columns: Columns<C, O>) -> Option<Filter<C>> {
         match parse("filter", &self.text("filter")?, columns) {
             Ok(filter) if filter.is_empty() => None,
             Ok(filter) => Some(filter),
@@ -42,7 +42,11 @@ impl Params {
 ///
 /// # Errors
 /// Everything that is wrong, and where.
-fn parse<C: Copy>(name: &str, json: &str, columns: Columns<C>) -> Result<Filter<C>, Vec<Issue>> {
+fn parse<C: Copy, O>(
+    name: &str,
+    json: &str,
+    columns: Columns<C, O>,
+) -> Result<Filter<C>, Vec<Issue>> {
     let (conditions, mut issues) = sent(name, json);
     let mut filter = Filter::default();
     for (position, condition) in conditions {

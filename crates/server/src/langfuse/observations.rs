@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
@@ -5,6 +7,7 @@ use ratchet_core::money::Money;
 use ratchet_core::record::field_table;
 use ratchet_core::record::observation::{Level, Observation, ObservationKind};
 use ratchet_core::record::price::PriceTable;
+use ratchet_core::record::trace::Content;
 use ratchet_remote::langfuse::wire::observation::{ModelPrices, ObservationView};
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::time::Time;
@@ -17,6 +20,7 @@ use ratchet_store::query::{
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::page_stream::{self, RowWriter};
 use super::params::{PageParams, Params, meta};
 use super::path::PathId;
 use super::prompt_ids::PromptIds;
@@ -60,13 +64,49 @@ pub(super) async fn list(
     let prices = app.store.prices(&project);
     let (query, page) = read_query(caller.project, params)?;
     let found = app.store.telemetry.observations(query).await?;
-    let size = response::size(found.rows.iter().map(|row| row.content.as_ref()));
     let prompts = PromptIds::of(&app, &project, &found.rows).await?;
-    let page = move || Paged {
-        data: found.rows.iter().map(|row| view(row, &prices, &prompts)).collect(),
-        meta: meta(page, found.total),
-    };
-    response::json(&app, size, page).await
+    let empty = Paged { data: Vec::<()>::new(), meta: meta(page, found.total) };
+    let writer = ObservationWriter { app: app.clone(), project, prices, prompts };
+    page_stream::respond(app, writer, found.rows, empty).await
+}
+
+/// Writes the observations of a list.
+struct ObservationWriter {
+    app: App,
+    project: ProjectId,
+    prices: Arc<PriceTable>,
+    prompts: PromptIds,
+}
+
+impl RowWriter for ObservationWriter {
+    type Row = Observation;
+
+    fn shows_content(&self) -> bool {
+        true
+    }
+
+    fn content(row: &Observation) -> Option<&Content> {
+        row.content.as_ref()
+    }
+
+    async fn load(&self, row: Observation) -> ApiResult<Option<Observation>> {
+        load(&self.app, &self.project, row).await
+    }
+
+    fn write(&self, row: &Observation, text: &mut Vec<u8>) -> serde_json::Result<()> {
+        serde_json::to_writer(text, &view(row, &self.prices, &self.prompts))
+    }
+}
+
+/// Reads an observation of a list again, with its content; `None` if it was deleted meanwhile.
+pub(super) async fn load(
+    app: &App,
+    project: &ProjectId,
+    row: Observation,
+) -> ApiResult<Option<Observation>> {
+    let telemetry = &app.store.telemetry;
+    let found = telemetry.observations_of_trace(project.clone(), row.trace, vec![row.id]).await?;
+    Ok(found.into_iter().next())
 }
 
 /// `GET /api/public/observations/{id}`: one observation.
@@ -128,7 +168,7 @@ fn read_query(project: ProjectId, mut params: Params) -> ApiResult<(ObservationQ
         conditions: filter.conditions,
         direction: Direction::Descending,
         paging: Paging::Numbered(page),
-        detail: Detail::Content,
+        detail: Detail::BoundedContent,
     };
     params.finish()?;
     Ok((query, page))

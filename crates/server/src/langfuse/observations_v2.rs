@@ -1,10 +1,12 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Response;
 use ratchet_core::record::field_table;
 use ratchet_core::record::observation::Observation;
-use ratchet_core::record::trace::Trace;
+use ratchet_core::record::price::PriceTable;
+use ratchet_core::record::trace::{Content, Trace};
 use ratchet_remote::langfuse::wire::observation_v2::{FieldGroup, InContext, ObservationV2View};
 use ratchet_remote::langfuse::wire::page::{SliceMeta, Sliced};
 use ratchet_remote::langfuse::wire::time::Time;
@@ -17,9 +19,10 @@ use ratchet_store::query::{
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::observations;
+use super::page_stream::{self, RowWriter};
 use super::params::Params;
 use super::prompt_ids::PromptIds;
-use super::{observations, response};
 use crate::app::App;
 use crate::auth::Reader;
 use crate::error::ApiResult;
@@ -78,24 +81,62 @@ pub(super) async fn list(
         read_query(caller.project.clone(), params)?;
     let found = app.store.telemetry.observations(query).await?;
     let traces = traces_of(&app, &caller.project, &found.rows, &groups).await?;
-    let size = response::size(found.rows.iter().map(|row| row.content.as_ref()));
-    let prices = app.store.prices(&caller.project);
     let prompts = PromptIds::of(&app, &caller.project, &found.rows).await?;
-    let page = move || {
-        let show = |observation: &Observation| {
-            let shown = InContext {
-                project: caller.project.as_str(),
-                observation,
-                trace: traces.get(&observation.trace),
-                prices: &observations::model_prices(observation, &prices),
-                prompt_id: prompts.get(observation),
-            };
-            ObservationV2View::new(shown, &groups, &expanded)
-        };
-        let data: Vec<_> = found.rows.iter().map(show).collect();
-        Sliced { data, meta: SliceMeta { limit, cursor: found.cursor } }
+    let empty = Sliced { data: Vec::<()>::new(), meta: SliceMeta { limit, cursor: found.cursor } };
+    let prices = app.store.prices(&caller.project);
+    let (project, app_of_writer) = (caller.project, app.clone());
+    let writer = ObservationWriter {
+        app: app_of_writer,
+        project,
+        groups,
+        expanded,
+        traces,
+        prices,
+        prompts,
     };
-    response::json(&app, size, page).await
+    page_stream::respond(app, writer, found.rows, empty).await
+}
+
+/// Writes the observations of a list, with the fields that were requested.
+struct ObservationWriter {
+    app: App,
+    project: ProjectId,
+    groups: Vec<FieldGroup>,
+    expanded: Vec<String>,
+    traces: Traces,
+    prices: Arc<PriceTable>,
+    prompts: PromptIds,
+}
+
+impl RowWriter for ObservationWriter {
+    type Row = Observation;
+
+    fn shows_content(&self) -> bool {
+        shows_content(&self.groups)
+    }
+
+    fn content(row: &Observation) -> Option<&Content> {
+        row.content.as_ref()
+    }
+
+    async fn load(&self, row: Observation) -> ApiResult<Option<Observation>> {
+        observations::load(&self.app, &self.project, row).await
+    }
+
+    fn write(&self, row: &Observation, text: &mut Vec<u8>) -> serde_json::Result<()> {
+        let shown = InContext {
+            project: self.project.as_str(),
+            observation: row,
+            trace: self.traces.get(&row.trace),
+            prices: &observations::model_prices(row, &self.prices),
+            prompt_id: self.prompts.get(row),
+        };
+        serde_json::to_writer(text, &ObservationV2View::new(shown, &self.groups, &self.expanded))
+    }
+}
+
+fn shows_content(groups: &[FieldGroup]) -> bool {
+    groups.contains(&FieldGroup::Io) || groups.contains(&FieldGroup::Metadata)
 }
 
 type Traces = BTreeMap<ratchet_core::id::TraceId, Trace>;
@@ -124,7 +165,6 @@ fn read_query(project: ProjectId, mut params: Params) -> ApiResult<ListRequest> 
     if groups.is_empty() {
         groups = vec![FieldGroup::Core, FieldGroup::Basic];
     }
-    let needs_content = groups.contains(&FieldGroup::Io) || groups.contains(&FieldGroup::Metadata);
     let range = params.range("fromStartTime", "toStartTime");
     let simple = Filter { range, conditions: conditions(&mut params) };
     let filter = params.filter_over(&field_table::OBSERVATION, simple);
@@ -137,7 +177,7 @@ fn read_query(project: ProjectId, mut params: Params) -> ApiResult<ListRequest> 
         conditions: filter.conditions,
         direction: Direction::Descending,
         paging: Paging::After { cursor: params.text("cursor"), limit },
-        detail: if needs_content { Detail::Content } else { Detail::Row },
+        detail: if shows_content(&groups) { Detail::BoundedContent } else { Detail::Row },
     };
     let expanded = params.commas("expandMetadata");
     params.finish()?;
@@ -175,7 +215,7 @@ mod tests {
         assert_eq!(asked("").query.detail, Detail::Row);
         let some = asked("fields=usage,%20metadata&expandMetadata=a,%20b");
         assert_eq!(some.groups, [FieldGroup::Usage, FieldGroup::Metadata]);
-        assert_eq!(some.query.detail, Detail::Content);
+        assert_eq!(some.query.detail, Detail::BoundedContent);
         assert_eq!(some.expanded, ["a", "b"]);
     }
 

@@ -204,7 +204,7 @@ fn view(role: Role, user: User) -> MembershipView {
     let role = match role {
         Role::Owner => MembershipRole::Owner,
         Role::Member => MembershipRole::Member,
-        Role::Viewer | Role::IngestOnly => MembershipRole::Viewer,
+        Role::Viewer | Role::Reviewer | Role::IngestOnly => MembershipRole::Viewer,
     };
     let name = user.name.unwrap_or_else(|| user.email.clone());
     MembershipView { user_id: user.id, role, name, email: user.email }

@@ -18,7 +18,7 @@ use super::json_fields::JsonFields;
 use super::params::{self, PageParams, Params};
 use super::path::PathOf;
 use crate::app::App;
-use crate::auth::{Caller, Member, Reader};
+use crate::auth::{Caller, Member, QueueReader, QueueReviewer};
 use crate::error::ApiResult;
 
 const MAX_SCORE_CONFIGS: usize = 100;
@@ -43,7 +43,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 )]
 pub(super) async fn list(
     State(app): State<App>,
-    Reader(caller): Reader,
+    QueueReader(caller): QueueReader,
     mut params: Params,
 ) -> ApiResult<Json<Paged<QueueView>>> {
     let page = params.page();
@@ -91,7 +91,7 @@ pub(super) async fn create(
 )]
 pub(super) async fn show(
     State(app): State<App>,
-    Reader(caller): Reader,
+    QueueReader(caller): QueueReader,
     PathOf(queue): PathOf<String>,
 ) -> ApiResult<Json<QueueView>> {
     Ok(Json(queue_view(app.store.catalog.queue(of(caller, queue)).await?)))
@@ -107,7 +107,7 @@ pub(super) async fn show(
 )]
 pub(super) async fn items(
     State(app): State<App>,
-    Reader(caller): Reader,
+    QueueReader(caller): QueueReader,
     PathOf(queue): PathOf<String>,
     mut params: Params,
 ) -> ApiResult<Json<Paged<QueueItemView>>> {
@@ -160,7 +160,7 @@ pub(super) async fn add(
 )]
 pub(super) async fn item(
     State(app): State<App>,
-    Reader(caller): Reader,
+    QueueReader(caller): QueueReader,
     PathOf((queue, item)): PathOf<(String, String)>,
 ) -> ApiResult<Json<QueueItemView>> {
     Ok(Json(item_view(app.store.catalog.queue_item(of(caller, queue), item).await?)))
@@ -177,7 +177,7 @@ pub(super) async fn item(
 )]
 pub(super) async fn change(
     State(app): State<App>,
-    Member(caller): Member,
+    QueueReviewer(caller): QueueReviewer,
     PathOf((queue, item)): PathOf<(String, String)>,
     JsonFields(change): JsonFields<QueueItemChange>,
 ) -> ApiResult<Json<QueueItemView>> {

@@ -1,8 +1,9 @@
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
+use ratchet_core::catalog::annotation::ItemKind;
 use ratchet_core::id::Id;
-use ratchet_core::record::trace::Trace;
+use ratchet_core::record::trace::{Content, Trace};
 use ratchet_remote::langfuse::wire::observation::ObservationView;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::score::ScoreView;
@@ -11,17 +12,19 @@ use ratchet_remote::langfuse::wire::trace::{
     DetailedTrace, TraceDetails, TraceView, TraceWithDetails,
 };
 use ratchet_store::attached::Attached;
+use ratchet_store::catalog::Role;
 use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use self::detail::Whole;
 use self::query::{Group, Groups, TraceListRequest, Unknown};
+use super::page_stream::{self, RowWriter};
 use super::params::{PageParams, Params, meta};
 use super::path::PathId;
 use super::response;
 use crate::app::App;
-use crate::auth::Reader;
+use crate::auth::{QueueReader, Reader};
 use crate::error::ApiResult;
 
 /// Query parameters and field groups.
@@ -67,26 +70,52 @@ pub(super) async fn list(
     params: Params,
 ) -> ApiResult<Response> {
     let TraceListRequest { query, page, groups } = query::list(caller.project.clone(), params)?;
-    let unknown = Unknown::for_client(&headers);
     let found = app.store.telemetry.traces(query).await?;
     let attached = attached(&app, &caller.project, &found.rows, &groups).await?;
-    let size = response::size(found.rows.iter().map(|trace| trace.content.as_ref()));
-    let view = move || {
-        let show = |(trace, attached): (&Trace, Attached)| {
-            let mut details = TraceDetails::new(trace, caller.project.as_str());
-            if groups.has(Group::Observations) {
-                details.observations = attached.observations.iter().map(Id::to_string).collect();
-            }
-            if groups.has(Group::Scores) {
-                details.scores = attached.scores.iter().map(Id::to_string).collect();
-            }
-            groups.hide_numbers(&mut details, unknown);
-            DetailedTrace { trace: TraceView::new(trace, caller.project.as_str()), details }
-        };
-        let data: Vec<TraceWithDetails> = found.rows.iter().zip(attached).map(show).collect();
-        Paged { data, meta: meta(page, found.total) }
-    };
-    response::json(&app, size, view).await
+    let rows: Vec<_> = found.rows.into_iter().zip(attached).collect();
+    let empty = Paged { data: Vec::<()>::new(), meta: meta(page, found.total) };
+    let unknown = Unknown::for_client(&headers);
+    let writer = TraceWriter { app: app.clone(), project: caller.project, groups, unknown };
+    page_stream::respond(app, writer, rows, empty).await
+}
+
+/// Writes the traces of a list, with the ids of their observations and scores.
+struct TraceWriter {
+    app: App,
+    project: ProjectId,
+    groups: Groups,
+    unknown: Unknown,
+}
+
+impl RowWriter for TraceWriter {
+    type Row = (Trace, Attached);
+
+    fn shows_content(&self) -> bool {
+        self.groups.has(Group::Io)
+    }
+
+    fn content((trace, _): &Self::Row) -> Option<&Content> {
+        trace.content.as_ref()
+    }
+
+    async fn load(&self, (trace, attached): Self::Row) -> ApiResult<Option<Self::Row>> {
+        let trace = self.app.store.telemetry.trace(self.project.clone(), trace.id).await?;
+        Ok(trace.map(|trace| (trace, attached)))
+    }
+
+    fn write(&self, (trace, attached): &Self::Row, text: &mut Vec<u8>) -> serde_json::Result<()> {
+        let mut details = TraceDetails::new(trace, self.project.as_str());
+        if self.groups.has(Group::Observations) {
+            details.observations = attached.observations.iter().map(Id::to_string).collect();
+        }
+        if self.groups.has(Group::Scores) {
+            details.scores = attached.scores.iter().map(Id::to_string).collect();
+        }
+        self.groups.hide_numbers(&mut details, self.unknown);
+        let trace = TraceView::new(trace, self.project.as_str());
+        let view: TraceWithDetails = DetailedTrace { trace, details };
+        serde_json::to_writer(text, &view)
+    }
 }
 
 /// `GET /api/public/traces/{id}`: one trace with its observations and scores.
@@ -102,7 +131,7 @@ pub(super) async fn list(
 )]
 pub(super) async fn show(
     State(app): State<App>,
-    Reader(caller): Reader,
+    QueueReader(caller): QueueReader,
     PathId(id): PathId<Trace>,
     headers: HeaderMap,
     mut params: Params,
@@ -110,6 +139,12 @@ pub(super) async fn show(
     let groups = Groups::read(&mut params);
     params.finish()?;
     let project = caller.project;
+    if caller.role == Role::Reviewer {
+        let item = (ItemKind::Trace, id.to_string());
+        if !app.store.catalog.is_in_queue(project.clone(), item).await? {
+            return Err(response::not_found(&format!("Trace {id}")));
+        }
+    }
     let trace = app.store.telemetry.trace(project.clone(), id.clone()).await?;
     let mut trace = trace.ok_or_else(|| response::not_found(&format!("Trace {id}")))?;
     if !groups.has(Group::Io) {

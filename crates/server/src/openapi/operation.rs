@@ -81,12 +81,12 @@ fn name(path: &str, method: &str, fields: &mut Map<String, Value>) {
 /// Removes the route from the handler's first doc line, where it is for readers of the code.
 fn set_summary(fields: &mut Map<String, Value>) {
     let Some(summary) = fields.get("summary").and_then(Value::as_str) else { return };
-    let told = match summary.split_once("`: ") {
-        Some((route, told)) if route.starts_with('`') => told,
+    let description = match summary.split_once("`: ") {
+        Some((route, description)) if route.starts_with('`') => description,
         _ => summary,
     };
-    let mut letters = told.chars();
+    let mut letters = description.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
-    let told = first + letters.as_str();
-    fields.insert("summary".to_owned(), told.into());
+    let description = first + letters.as_str();
+    fields.insert("summary".to_owned(), description.into());
 }

@@ -89,8 +89,11 @@ impl IntoResponses for ExportAnswers {
                 .into()
         };
         let (done, failed) = ("The service's answer", "A google.rpc.Status");
-        let told = |what| answer(&format!("{what}, in the encoding of the request"));
-        BTreeMap::from([("200".to_owned(), told(done)), ("default".to_owned(), told(failed))])
+        let described = |what| answer(&format!("{what}, in the encoding of the request"));
+        BTreeMap::from([
+            ("200".to_owned(), described(done)),
+            ("default".to_owned(), described(failed)),
+        ])
     }
 }
 

@@ -173,8 +173,8 @@ async fn one_turn_at_a_time_and_the_first_answer_counts() {
     let (status, longer) = stage.post(&path, &shown).await;
     assert_eq!(status, 400, "{longer}");
     shown["input"].as_object_mut().unwrap().remove("more");
-    let (status, told) = stage.post(&path, &shown).await;
-    assert_eq!(status, 200, "{told}");
+    let (status, output) = stage.post(&path, &shown).await;
+    assert_eq!(status, 200, "{output}");
     let (status, late) = stage.post(&path, &json!({"id": id, "decision": "deny"})).await;
     assert_eq!((status, &late["answer"]["decision"]), (409, &json!("allow")), "{late}");
     events.until_idle().await;
@@ -190,20 +190,20 @@ async fn a_mode_and_a_model_are_set_together_or_not_at_all() {
     let path = format!("/{chat}/mode");
     let both = |model: &str, mode: &str| json!({"model": model, "mode": mode});
     for refused in [both("nobody", "plan"), both("claude-opus-5", "dontAsk")] {
-        let (status, told) = stage.post(&path, &refused).await;
-        assert_eq!(status, 422, "{told}");
-        assert!(told["message"].as_str().unwrap().contains("not here"), "{told}");
+        let (status, output) = stage.post(&path, &refused).await;
+        assert_eq!(status, 422, "{output}");
+        assert!(output["message"].as_str().unwrap().contains("not here"), "{output}");
         stage.say(&chat, "model").await;
         let heard = events.until_idle().await;
         assert_eq!(heard[1]["body"]["result"], "fake in default", "{heard:?}");
         assert!(heard.iter().all(|event| event["type"] != "notice"), "{heard:?}");
     }
-    let (status, told) = stage.post(&path, &both("claude-opus-5", "plan")).await;
-    assert_eq!(status, 200, "{told}");
+    let (status, output) = stage.post(&path, &both("claude-opus-5", "plan")).await;
+    assert_eq!(status, 200, "{output}");
     stage.say(&chat, "model").await;
     let heard = events.until_idle().await;
-    let told: Vec<&Value> = heard.iter().map(|event| &event["body"]["text"]).take(2).collect();
-    assert_eq!(told, ["plan", "claude-opus-5"]);
+    let output: Vec<&Value> = heard.iter().map(|event| &event["body"]["text"]).take(2).collect();
+    assert_eq!(output, ["plan", "claude-opus-5"]);
     assert_eq!(heard[3]["body"]["result"], "claude-opus-5 in plan", "{heard:?}");
 }
 
@@ -252,8 +252,8 @@ async fn a_turn_is_interrupted_and_a_chat_closed() {
     assert_eq!((status, &copy["parent"]), (201, &json!(chat)), "{copy}");
     let closed = stage.server.delete(&format!("/api/v1/chats/{chat}")).send().await;
     assert_eq!(closed.json()["state"], "closed");
-    let told = events.until("state").await.pop().unwrap();
-    assert_eq!(told["body"]["state"], "closed");
+    let output = events.until("state").await.pop().unwrap();
+    assert_eq!(output["body"]["state"], "closed");
     assert_eq!(events.next().await.unwrap()["reason"], "the chat is closed");
     assert_eq!(events.next().await, None);
     let (status, _) = stage.say(&chat, "anyone?").await;
@@ -344,9 +344,9 @@ async fn bad_requests_are_refused_with_their_reason() {
         (format!("/{missing}/messages"), json!({"text": "hi"}), 404, "not found"),
     ];
     for (path, body, expected, why) in cases {
-        let (status, told) = stage.post(&path, &body).await;
-        assert_eq!(status, expected, "{path} {body}: {told}");
-        assert!(told["message"].as_str().unwrap().contains(why), "{path} {body}: {told}");
+        let (status, output) = stage.post(&path, &body).await;
+        assert_eq!(status, expected, "{path} {body}: {output}");
+        assert!(output["message"].as_str().unwrap().contains(why), "{path} {body}: {output}");
     }
     let events = format!("/api/v1/chats/{chat}/events");
     for query in ["?types=nonsense", "?after=x"] {

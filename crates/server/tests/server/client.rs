@@ -38,7 +38,7 @@ fn payload(text: &str) -> Payload {
 }
 
 /// A server with a bit of everything, and more traces than one page.
-pub(crate) async fn told() -> TestServer {
+pub(crate) async fn response() -> TestServer {
     let server = TestServer::start().await;
     let first = trace("t1")
         .beginning(0)
@@ -138,7 +138,7 @@ async fn read(client: &LangfuseClient) -> Reading {
 
 #[tokio::test]
 async fn what_is_read_is_what_is_stored() {
-    let server = told().await;
+    let server = response().await;
     let stored = Reading::of_store(&server.app.store.telemetry, &project()).await;
     assert_eq!(stored.traces.len(), 33);
     read(&to(&server)).await.assert_equals(&stored, "read by a client");
@@ -162,7 +162,7 @@ fn as_newer_era_tells(mut reading: Reading) -> Reading {
 
 #[tokio::test]
 async fn a_server_of_the_older_era_is_read_the_same() {
-    let server = told().await;
+    let server = response().await;
     let stored = Reading::of_store(&server.app.store.telemetry, &project()).await;
     let proxy = Proxy::without_v4_era(server.web);
     let client = client(&proxy.web(), &NoBackoff::default());
@@ -174,7 +174,7 @@ async fn a_server_of_the_older_era_is_read_the_same() {
 
 #[tokio::test]
 async fn a_server_of_the_newer_era_is_read_the_same() {
-    let server = told().await;
+    let server = response().await;
     let stored = Reading::of_store(&server.app.store.telemetry, &project()).await;
     let proxy = Proxy::without_v3_era(server.web);
     let client = client(&proxy.web(), &NoBackoff::default());
@@ -193,7 +193,7 @@ async fn a_server_of_the_newer_era_is_read_the_same() {
 
 #[tokio::test]
 async fn times_bound_what_is_rebuilt() {
-    let server = told().await;
+    let server = response().await;
     let proxy = Proxy::without_v3_era(server.web);
     let client = client(&proxy.web(), &NoBackoff::default());
     // The trace started before this time, though some of its observations did not.
@@ -215,7 +215,7 @@ async fn times_bound_what_is_rebuilt() {
 
 #[tokio::test]
 async fn a_server_of_no_era_is_told() {
-    let server = told().await;
+    let server = response().await;
     let proxy = Proxy::start(server.web, |_| Verdict::Gone);
     let client = client(&proxy.web(), &NoBackoff::default());
     let error = client.scores(&ScoreFilter::default(), &Position::Start).await.unwrap_err();
@@ -226,7 +226,7 @@ async fn a_server_of_no_era_is_told() {
 
 #[tokio::test]
 async fn times_bound_what_is_read() {
-    let server = told().await;
+    let server = response().await;
     let client = to(&server);
     let between = TimeWindow { from: Some(at(60_000)), to: Some(at(80_002)) };
     let asked = TraceFilter { between, session: None };
@@ -240,7 +240,7 @@ async fn times_bound_what_is_read() {
 
 #[tokio::test]
 async fn what_is_not_there_is_none() {
-    let server = told().await;
+    let server = response().await;
     let client = to(&server);
     assert!(client.trace(&TraceId::parse("nothing").unwrap()).await.unwrap().is_none());
     let session = SessionId::parse("nothing").unwrap();
@@ -249,7 +249,7 @@ async fn what_is_not_there_is_none() {
 
 #[tokio::test]
 async fn a_busy_server_is_asked_again_when_it_says_so() {
-    let server = told().await;
+    let server = response().await;
     let proxy = Proxy::start(server.web, |seen| match seen.earlier {
         0 => Verdict::Refuse(429, Some(("retry-after", "7".to_owned()))),
         1 => Verdict::Refuse(503, None),
@@ -266,7 +266,7 @@ async fn a_busy_server_is_asked_again_when_it_says_so() {
 
 #[tokio::test]
 async fn a_refusal_is_told_at_once_without_the_keys() {
-    let server = told().await;
+    let server = response().await;
     let access = Access {
         url: format!("http://{}", server.web),
         public_key: public_key(Role::Member),
@@ -276,16 +276,19 @@ async fn a_refusal_is_told_at_once_without_the_keys() {
     let client =
         LangfuseClient::new(access, ClientLimits::default(), Box::new(pace.clone())).unwrap();
     let error = client.traces(&TraceFilter::default(), &Position::Start).await.unwrap_err();
-    let told = format!("{error} {error:?} {client:?}");
-    assert!(told.contains("GET /api/public/traces"), "{told}");
-    assert!(told.contains("refused with 401") && told.contains("check the public"), "{told}");
-    assert!(!told.contains("wrong-secret"), "{told}");
+    let response = format!("{error} {error:?} {client:?}");
+    assert!(response.contains("GET /api/public/traces"), "{response}");
+    assert!(
+        response.contains("refused with 401") && response.contains("check the public"),
+        "{response}"
+    );
+    assert!(!response.contains("wrong-secret"), "{response}");
     assert!(pace.waits().is_empty(), "{:?}", pace.waits());
 }
 
 #[tokio::test]
 async fn a_server_that_never_answers_is_given_up() {
-    let server = told().await;
+    let server = response().await;
     let address = server.web;
     server.stop().await;
     let pace = NoBackoff::default();

@@ -41,8 +41,8 @@ async fn a_thousand_clients_of_two_hundred_chats_end_with_the_same_events() {
         let (crowd, chance) = (Arc::clone(&crowd), SeededRandom::new(chance.number()));
         talks.spawn(async move { crowd.chat(chance).await });
     }
-    let told = tokio::time::timeout(TIMEOUT, talks.join_all()).await.expect("nobody is stuck");
-    let events: usize = told.into_iter().sum();
+    let reply = tokio::time::timeout(TIMEOUT, talks.join_all()).await.expect("nobody is stuck");
+    let events: usize = reply.into_iter().sum();
     assert!(events > SESSIONS * 30, "{events} events are too few to have tried anything");
 }
 
@@ -185,8 +185,8 @@ impl Frames {
 impl Frame {
     fn is_state(&self, state: &str) -> bool {
         let is_likely = self.data.contains("\"type\":\"state\"");
-        let told = || serde_json::from_str::<Value>(&self.data).unwrap();
-        is_likely && told()["body"]["state"] == state
+        let reply = || serde_json::from_str::<Value>(&self.data).unwrap();
+        is_likely && reply()["body"]["state"] == state
     }
 
     fn is_dropped(&self) -> bool {

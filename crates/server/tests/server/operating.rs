@@ -154,13 +154,13 @@ async fn a_clock_far_ahead_deletes_nothing_until_someone_confirms_it() {
         server.clock.advance(Duration::from_secs(3_600));
         let swept = sweep(store, now()).await.unwrap();
         assert_eq!(swept.traces, 0);
-        let told = swept.held.unwrap().to_string();
-        assert!(told.contains("3650 days after"), "{told}");
-        assert!(told.contains("ratchet projects confirm-clock"), "{told}");
+        let response = swept.held.unwrap().to_string();
+        assert!(response.contains("3650 days after"), "{response}");
+        assert!(response.contains("ratchet projects confirm-clock"), "{response}");
     }
     let status = server.get("/api/v1/status").key(Role::Owner).send().await.check(200, "").json();
-    let told = status["retentionPaused"].as_str().unwrap();
-    assert!(told.starts_with("retention is paused since"), "{told}");
+    let response = status["retentionPaused"].as_str().unwrap();
+    assert!(response.starts_with("retention is paused since"), "{response}");
     assert_eq!(trace_names(&server).await.len(), 2);
 
     let confirm = server.post("/api/v1/confirm-clock");

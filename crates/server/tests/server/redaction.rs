@@ -38,7 +38,7 @@ async fn read(server: &TestServer, path: &str) -> Value {
     reply.check(200, "").json()
 }
 
-fn told(number: u128) -> ratchet_testkit::otlp::RequestBuilder {
+fn response(number: u128) -> ratchet_testkit::otlp::RequestBuilder {
     let input = r#"{"login": {"password": "hunter2", "user": "ann@mail.example"}, "n": 1.50}"#;
     let step = span(number, 1)
         .named("mail ann@mail.example")
@@ -52,9 +52,9 @@ fn told(number: u128) -> ratchet_testkit::otlp::RequestBuilder {
 #[tokio::test]
 async fn spans_are_redacted_in_every_encoding() {
     let server = strict().await;
-    server.post("/v1/traces").protobuf(told(1).to_protobuf()).send().await.check(200, "");
-    server.post("/v1/traces").json(told(2).to_json()).send().await.check(200, "");
-    export(&server, Some(Role::Member), told(3)).await.unwrap();
+    server.post("/v1/traces").protobuf(response(1).to_protobuf()).send().await.check(200, "");
+    server.post("/v1/traces").json(response(2).to_json()).send().await.check(200, "");
+    export(&server, Some(Role::Member), response(3)).await.unwrap();
     for number in 1..=3 {
         let trace = read(&server, &format!("/api/public/traces/{}", trace_id(number))).await;
         assert_eq!(trace["userId"], "[email]");

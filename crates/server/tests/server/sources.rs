@@ -18,7 +18,7 @@ use ratchet_testkit::no_backoff::NoBackoff;
 use ratchet_testkit::proxy::Proxy;
 use ratchet_testkit::reading::Reading;
 
-use crate::client::{client, to, told};
+use crate::client::{client, response, to};
 use crate::harness::{TestServer, project};
 
 async fn all<T>(mut slice: impl AsyncFnMut(Position) -> SourceResult<Slice<T>>) -> Vec<T> {
@@ -61,7 +61,7 @@ async fn check_source(source: &Source, stored: &Reading) {
 
 #[tokio::test]
 async fn sources_tell_the_same() {
-    let server = told().await;
+    let server = response().await;
     let telemetry = server.app.store.telemetry.clone();
     let stored = Reading::of_store(&telemetry, &project()).await;
     check_source(&Source::Local(telemetry, project()), &stored).await;

@@ -1,4 +1,4 @@
-/// Why something beneath a folder cannot be had.
+/// Why a file inside a confined folder cannot be read or written.
 mod error;
 /// How a path is walked so that it leads nowhere else.
 mod resolve;

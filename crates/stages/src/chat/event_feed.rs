@@ -116,7 +116,7 @@ impl EventFeed {
 
     async fn read(&mut self) -> Result<(), ChatError> {
         let (project, chat_id) = (self.handle.project.clone(), self.handle.chat_id.clone());
-        let told = *self.news.borrow();
+        let published = *self.news.borrow();
         if self.has_kept_up && self.handle.live.is_too_far_from(self.after) {
             return Err(ChatError::Behind { after: self.after });
         }
@@ -126,7 +126,7 @@ impl EventFeed {
             let is_ending = self.pace == Pace::Ending;
             self.pace = if is_ending { Pace::Over } else { Pace::Following };
             // Events that were published but are no longer stored were deleted by retention.
-            self.after = self.after.max(told);
+            self.after = self.after.max(published);
         }
         self.ready = kept.into_iter().map(|event| Arc::new(LiveEvent::new(event))).collect();
         Ok(())

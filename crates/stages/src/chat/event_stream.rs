@@ -136,11 +136,11 @@ impl EventStream {
     /// What goes over the wire, piece by piece.
     pub fn pieces(self) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static {
         let opening = stream::once(async { Bytes::from_static(OPENING.as_bytes()) });
-        let told = stream::unfold(self, |mut relay| async move {
+        let events = stream::unfold(self, |mut relay| async move {
             let piece = relay.next().await?;
             Some((piece, relay))
         });
-        opening.chain(told).map(Ok)
+        opening.chain(events).map(Ok)
     }
 
     async fn next(&mut self) -> Option<Bytes> {
@@ -149,12 +149,12 @@ impl EventStream {
         }
         let mut silence = pin!(tokio::time::sleep(self.heartbeat));
         loop {
-            let told = tokio::select! {
+            let events = tokio::select! {
                 () = &mut self.closing => return self.last("the server is shutting down"),
-                told = self.feed.next() => told,
+                events = self.feed.next() => events,
                 () = &mut silence => return Some(Bytes::from_static(ALIVE.as_bytes())),
             };
-            match told {
+            match events {
                 None if self.follows => return self.last("the chat is closed"),
                 None => return None,
                 Some(Err(error)) => return self.last(&error.to_string()),

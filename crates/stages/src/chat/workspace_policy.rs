@@ -145,8 +145,8 @@ impl WorkspacePolicy {
         let mut notes: Vec<String> = servers.explanation().lines().map(str::to_owned).collect();
         if trust == Trust::Trusted {
             let plan = skill_sync::sync(&self.layers, work.files(), skills::FOLDER)?;
-            let told = plan.fates.iter().map(|(name, fate)| format!("skill {name}: {fate}"));
-            notes.extend(told);
+            let skills = plan.fates.iter().map(|(name, fate)| format!("skill {name}: {fate}"));
+            notes.extend(skills);
         }
         Ok(WorkspaceConfig { trust, servers, notes })
     }

@@ -1,13 +1,13 @@
 //! Conditions by name, resolved to tests on the columns of the store.
 
 use ratchet_core::catalog::filter::{ConditionPart, FilterCondition, FilterKind, Operator};
-use ratchet_core::record::field_table::{FieldKind, RecordColumn, RecordTable};
+use ratchet_core::record::field_table::{FieldKind, RecordColumn, RecordTable, TraceOrder};
 use ratchet_core::record::score::ScoreValue;
 use ratchet_core::time::Timestamp;
 use ratchet_store::query::{Compare, Condition, Test, TextTest, TimeRange};
 
 /// The fields of a record.
-pub type Columns<C> = &'static RecordTable<C>;
+pub type Columns<C, O = TraceOrder> = &'static RecordTable<C, O>;
 
 /// Conditions, with those on the record's own time taken out of the others.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,9 +62,9 @@ impl<C: Copy> Filter<C> {
     ///
     /// # Errors
     /// Everything that is wrong.
-    pub fn resolve(
+    pub fn resolve<O>(
         conditions: &[FilterCondition],
-        columns: Columns<C>,
+        columns: Columns<C, O>,
     ) -> Result<Self, Vec<(usize, ConditionProblem)>> {
         let mut filter = Self::default();
         let mut problems = Vec::new();
@@ -80,10 +80,10 @@ impl<C: Copy> Filter<C> {
     ///
     /// # Errors
     /// Says what is wrong with it; nothing is added then.
-    pub fn add(
+    pub fn add<O>(
         &mut self,
         condition: &FilterCondition,
-        columns: Columns<C>,
+        columns: Columns<C, O>,
     ) -> Result<(), ConditionProblem> {
         match resolve(condition, columns)? {
             (RecordColumn { kind: FieldKind::Start, .. }, Test::Time(compare, at))
@@ -101,10 +101,10 @@ fn problem(part: ConditionPart, message: impl Into<String>) -> ConditionProblem 
     ConditionProblem { part, message: message.into() }
 }
 
-fn resolve<C: Copy>(
+fn resolve<C: Copy, O>(
     condition: &FilterCondition,
-    columns: Columns<C>,
-) -> Result<(&'static RecordColumn<C>, Test), ConditionProblem> {
+    columns: Columns<C, O>,
+) -> Result<(&'static RecordColumn<C, O>, Test), ConditionProblem> {
     let name = &condition.column;
     let column = columns.by_api_name(name).ok_or_else(|| {
         let known: Vec<_> = columns.api_names().collect();

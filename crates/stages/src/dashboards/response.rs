@@ -117,7 +117,7 @@ impl Shape {
         let order = match (self.order.as_slice(), self.every) {
             ([], Some(_)) => vec![Order { by: ResultColumn::Time, is_descending: false }],
             ([], None) => vec![Order { by: ResultColumn::Metric(0), is_descending: true }],
-            (told, _) => told.to_vec(),
+            (levels, _) => levels.to_vec(),
         };
         // A stable order: rows that are equal stay by time and key.
         rows.sort_by(|a, b| compare(a, b, &order));

@@ -11,7 +11,7 @@ const MAX_NAME: usize = 100;
 /// Bytes of an address.
 const MAX_ADDRESS: usize = 2_000;
 
-/// Why nobody can be told.
+/// Why a notification cannot be delivered.
 #[derive(Debug, thiserror::Error)]
 pub enum NotificationRequestError {
     /// A part makes no sense, and which.

@@ -21,10 +21,10 @@ impl LabelComparison {
             let mark = label.marks(rubric).get(OUTCOME).copied();
             marks.entry(&label.session).or_default().extend(mark);
         }
-        let told = marks.into_iter().filter(|(_, marks)| !marks.is_empty());
+        let labelled = marks.into_iter().filter(|(_, marks)| !marks.is_empty());
         #[expect(clippy::cast_precision_loss, reason = "a handful of labels")]
         let mean = |marks: &[f64]| marks.iter().sum::<f64>() / marks.len() as f64;
-        told.map(|(session, marks)| (session, is_success(mean(&marks)))).collect()
+        labelled.map(|(session, marks)| (session, is_success(mean(&marks)))).collect()
     }
 }
 
@@ -37,16 +37,16 @@ pub async fn fit(
     held: &LabelComparison,
     (signals, rubric): (&SignalSet, &Rubric),
 ) -> Result<Result<SuccessFit, NotFitted>, ReviewError> {
-    let told = held.successes(rubric);
-    if told.len() < MIN_LABELS {
-        return Ok(Err(NotFitted::TooFew { have: told.len() }));
+    let labelled = held.successes(rubric);
+    if labelled.len() < MIN_LABELS {
+        return Ok(Err(NotFitted::TooFew { have: labelled.len() }));
     }
-    let sessions: Vec<SessionId> = told.keys().map(|session| (*session).clone()).collect();
+    let sessions: Vec<SessionId> = labelled.keys().map(|session| (*session).clone()).collect();
     let found = success::of_sessions(source, (signals, rubric), &sessions).await?;
     let labelled: Vec<LabelledFeatures> = found
         .into_iter()
         .filter_map(|(session, features)| {
-            Some(LabelledFeatures { features, is_success: *told.get(&session)? })
+            Some(LabelledFeatures { features, is_success: *labelled.get(&session)? })
         })
         .collect();
     Ok(fit_features(signals, &rubric.name, &labelled))

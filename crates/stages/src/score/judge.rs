@@ -232,7 +232,7 @@ impl From<StoreError> for NoVerdict {
 impl Judge {
     pub fn name(&self) -> &str {
         match self {
-            Self::Offline | Self::OwnSignals(_) => "offline",
+            Self::Offline | Self::OwnSignals(_) => offline::NAME,
             Self::Model(judge) => &judge.name,
             Self::HandedIn(outsider) => &outsider.name,
         }

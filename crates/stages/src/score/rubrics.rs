@@ -10,6 +10,18 @@ use crate::user_files::{self, UserFileError};
 #[derive(Debug)]
 pub struct Rubrics {
     entries: Vec<RubricFile>,
+    /// Files that cannot be used.
+    broken: Vec<BrokenFile>,
+}
+
+/// A rubric file of the user that cannot be used. It stops whoever asks for its rubric, and only
+/// them.
+#[derive(Debug)]
+struct BrokenFile {
+    path: PathBuf,
+    /// The name that it gives, or that of the file.
+    name: String,
+    error: RubricsError,
 }
 
 /// A rubric and its file.
@@ -51,49 +63,55 @@ pub enum RubricsError {
 }
 
 impl Rubrics {
-    /// Reads the user's rubrics in `<data>/rubrics`; the name of a built-in one overrides it.
+    /// Reads the user's rubrics in `<data>/rubrics`; the name of a built-in one overrides it. A file
+    /// that is invalid, or has the name of another one, is told by [`Self::find`] and
+    /// [`Self::faults`]: an error in one of them must not take the others away.
     ///
     /// # Errors
-    /// Fails if a file cannot be read or is invalid, and if two have the same name.
+    /// Fails if the folder cannot be read.
     pub fn open(data: &Path) -> Result<Self, RubricsError> {
-        let mut own: Vec<RubricFile> = Vec::new();
-        for file in user_files::overrides(data, "rubrics")? {
-            let read = RubricFile::read(&file)?;
-            let name = &read.rubric.name;
-            if let Some(other) = own.iter().find(|other| other.rubric.name == *name) {
-                let other = other.path.as_deref().unwrap_or(data).to_owned();
-                return Err(RubricsError::SameName { file, other, name: name.clone() });
-            }
-            own.push(read);
-        }
-        Ok(Self::above_shipped(own))
-    }
-
-    /// Reads the same files, and passes over those that are invalid: an error in one of them must
-    /// not take the others away.
-    pub fn readable(data: &Path) -> ReadableRubrics {
-        let (mut own, mut faults): (Vec<RubricFile>, Vec<RubricFileFault>) = Default::default();
-        let files = user_files::overrides(data, "rubrics").unwrap_or_else(|error| {
-            faults.push(RubricFileFault::new(&data.join("rubrics"), vec![reason(&error)]));
-            Vec::new()
-        });
-        for file in files {
-            match RubricFile::read(&file) {
+        let (mut own, mut broken): (Vec<RubricFile>, Vec<BrokenFile>) = Default::default();
+        for path in user_files::overrides(data, "rubrics")? {
+            match RubricFile::read(&path) {
                 Ok(read) => match own.iter().find(|it| it.rubric.name == read.rubric.name) {
                     None => own.push(read),
-                    Some(other) => {
-                        let (name, path) = (&read.rubric.name, other.path.as_deref());
-                        let other = path.map(file_name).unwrap_or_default();
-                        let why = format!("{other} has the same name {name}; rename one");
-                        faults.push(RubricFileFault::new(&file, vec![why]));
+                    Some(first) => {
+                        let name = read.rubric.name;
+                        let other = first.path.as_deref().unwrap_or(data).to_owned();
+                        let (file, named) = (path.clone(), name.clone());
+                        let error = RubricsError::SameName { file, other, name: named };
+                        broken.push(BrokenFile { path, name, error });
                     }
                 },
-                Err(error) => faults.push(RubricFileFault::new(&file, problems(&error))),
+                Err(error) => {
+                    let name = claimed_name(&path);
+                    broken.push(BrokenFile { path, name, error: error.into() });
+                }
             }
         }
-        let entries = Self::above_shipped(own).entries;
-        let rubrics = entries.into_iter().map(|file| file.rubric).collect();
-        ReadableRubrics { rubrics, faults }
+        Ok(Self { broken, ..Self::above_shipped(own) })
+    }
+
+    /// Reads the same files, for pages: they show what is wrong beside the rubrics.
+    pub fn readable(data: &Path) -> ReadableRubrics {
+        match Self::open(data) {
+            Ok(rubrics) => {
+                let faults = rubrics.faults();
+                let all = rubrics.entries.into_iter().map(|file| file.rubric);
+                ReadableRubrics { rubrics: all.collect(), faults }
+            }
+            Err(error) => {
+                let shipped = Self::shipped().entries.into_iter().map(|file| file.rubric);
+                let fault = RubricFileFault::new(&data.join("rubrics"), problems(&error));
+                ReadableRubrics { rubrics: shipped.collect(), faults: vec![fault] }
+            }
+        }
+    }
+
+    /// What is wrong with the user's files.
+    pub fn faults(&self) -> Vec<RubricFileFault> {
+        let fault = |file: &BrokenFile| RubricFileFault::new(&file.path, problems(&file.error));
+        self.broken.iter().map(fault).collect()
     }
 
     /// The built-in rubrics, where there is no data folder.
@@ -110,7 +128,7 @@ impl Rubrics {
         });
         let mut entries: Vec<_> = shipped.collect();
         entries.extend(own);
-        Self { entries }
+        Self { entries, broken: Vec::new() }
     }
 
     /// The built-in rubrics, then the user's.
@@ -121,10 +139,13 @@ impl Rubrics {
     /// Returns the rubric of that name, or in that file.
     ///
     /// # Errors
-    /// Fails if there is none, or if the file is invalid.
-    pub fn find(&self, name_or_file: &str) -> Result<RubricFile, RubricsError> {
+    /// Fails if there is none, or if its file cannot be used.
+    pub fn find(mut self, name_or_file: &str) -> Result<RubricFile, RubricsError> {
         if is_file(name_or_file) {
             return Ok(RubricFile::read(Path::new(name_or_file))?);
+        }
+        if let Some(at) = self.broken.iter().position(|file| file.name == name_or_file) {
+            return Err(self.broken.swap_remove(at).error);
         }
         let found = self.entries.iter().find(|file| file.rubric.name == name_or_file);
         found.cloned().ok_or_else(|| {
@@ -161,21 +182,34 @@ fn file_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// What is wrong with a file, without the path of the data folder.
-fn problems(error: &UserFileError) -> Vec<String> {
-    match error {
-        UserFileError::Invalid { source, .. } => match source.downcast_ref::<RubricError>() {
-            Some(RubricError { faults }) => faults.iter().map(ToString::to_string).collect(),
-            None => vec![source.to_string()],
-        },
-        UserFileError::Read { .. } => vec![reason(error)],
-    }
+/// The name that a broken file gives to its rubric, or that of the file.
+fn claimed_name(path: &Path) -> String {
+    let text = user_files::read(path).unwrap_or_default();
+    let given = text.lines().find_map(|line| {
+        let value = line.trim().strip_prefix("name")?.trim_start().strip_prefix('=')?.trim();
+        Some(value.trim_matches('"').to_owned())
+    });
+    given.unwrap_or_else(|| {
+        path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+    })
 }
 
-fn reason(error: &UserFileError) -> String {
+/// What is wrong with a file, without the path of the data folder.
+fn problems(error: &RubricsError) -> Vec<String> {
     match error {
-        UserFileError::Read { source, .. } => format!("cannot be read: {source}"),
-        UserFileError::Invalid { source, .. } => source.to_string(),
+        RubricsError::File(UserFileError::Invalid { source, .. }) => {
+            match source.downcast_ref::<RubricError>() {
+                Some(RubricError { faults }) => faults.iter().map(ToString::to_string).collect(),
+                None => vec![source.to_string()],
+            }
+        }
+        RubricsError::File(UserFileError::Read { source, .. }) => {
+            vec![format!("cannot be read: {source}")]
+        }
+        RubricsError::SameName { other, name, .. } => {
+            vec![format!("{} has the same name {name}; rename one", file_name(other))]
+        }
+        RubricsError::NotFound { .. } => vec![error.to_string()],
     }
 }
 
@@ -209,6 +243,13 @@ mod tests {
         assert!(broken.problems[0].starts_with("line 2"), "{broken:?}");
         assert!(wrong.problems[0].contains("weight"), "{wrong:?}");
         assert_eq!(twice.problems, ["fine.toml has the same name fine; rename one"]);
+        let open = || Rubrics::open(data.path()).unwrap();
+        assert!(open().find(rubric::DEFAULT).is_ok(), "other files are no reason to stop");
+        for (name, reason) in [("x", "broken.toml"), ("wrong", "wrong.toml"), ("fine", "zwei.toml")]
+        {
+            let error = open().find(name).unwrap_err().to_string();
+            assert!(error.contains(reason), "{name}: {error}");
+        }
         let place = data.path().display().to_string();
         assert!(!format!("{faults:?}").contains(&place), "the folder is nobody's business");
     }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use ratchet_core::id::ScoreId;
 use ratchet_core::judge::evidence::Evidence;
-use ratchet_core::judge::offline::success::OUTCOME;
+use ratchet_core::judge::offline::{self, success::OUTCOME};
 use ratchet_core::judge::rubric::{OVERALL, Rubric, Scale};
 use ratchet_core::judge::verdict::{ChunkMarks, Finding, Judgement};
 use ratchet_core::money::Money;
@@ -22,8 +22,6 @@ use crate::sink::{Sink, SinkResult};
 
 /// The metadata key of what a judge goes by beside the rubric.
 pub const JUDGE_VERSION: &str = "judge_version";
-/// Name of the rule-based judge in scores.
-const OFFLINE: &str = "offline";
 
 /// The metadata key of the agent: a server's list of traces does not name it.
 pub(crate) const AGENT: &str = "agent";
@@ -228,7 +226,7 @@ impl ScoreSheet<'_> {
                     success.labels
                 )
             }
-            None if self.judge == OFFLINE => "; uncalibrated".to_owned(),
+            None if self.judge == offline::NAME => "; uncalibrated".to_owned(),
             None => String::new(),
         };
         format!("{}{note}{level}", parts.join(" + "))

@@ -37,7 +37,8 @@ pub struct WeeklyPipeline {
     pub instructions: String,
     /// The file that suggestions are appended to.
     pub learnings: Option<PathBuf>,
-    /// The data folder that gets the report as a file, and the project that it is of.
+    /// The data folder that gets the report as a file, and the project that it is of. The report of
+    /// a part of a project has files only.
     pub files: Option<(PathBuf, ProjectId)>,
     /// Notified of the report.
     pub hooks: Vec<Webhook>,
@@ -146,7 +147,7 @@ impl WeeklyPipeline {
         let place = (context.source, context.sink);
         let done = Box::pin(report(place, archive, &request, (context.clock)())).await?;
         let is_whole = self.scoring.scope.is_all();
-        if let Some((data, project)) = self.files.as_ref().filter(|_| is_whole) {
+        if let Some((data, project)) = &self.files {
             let failed = |cause| PipelineError::Files { data: data.clone(), cause };
             report_files::write(data, project, &done.report).map_err(failed)?;
         }

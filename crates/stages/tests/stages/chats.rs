@@ -19,8 +19,8 @@ use crate::talk::{Stage, assert_in_order, body, is_alive, kill};
 
 const ALLOW: Decision = Decision::Allow { allowance: Allowance::Once, input: None };
 
-fn ask_of(told: &Value) -> PermissionPromptId {
-    PermissionPromptId::new(told["id"].as_str().unwrap())
+fn ask_of(response: &Value) -> PermissionPromptId {
+    PermissionPromptId::new(response["id"].as_str().unwrap())
 }
 
 async fn answer(
@@ -88,7 +88,7 @@ async fn one_turn_at_a_time_and_the_first_answer_counts() {
     let first: Value = serde_json::from_str(first).unwrap();
     assert_eq!(first["by"], winner);
     client.until_state("idle").await;
-    let answers = client.told().into_iter().filter(|(kind, _)| *kind == EventKind::Answered);
+    let answers = client.received().into_iter().filter(|(kind, _)| *kind == EventKind::Answered);
     assert_eq!(answers.map(|(_, body)| body).collect::<Vec<_>>(), [first]);
     let unasked =
         answer(&stage, &chats, &chat_id, (&PermissionPromptId::new("x"), ALLOW, "ann")).await;
@@ -271,10 +271,14 @@ async fn a_transcript_that_is_gone_is_said() {
     for expected in [1, 1] {
         stage.say(&chats, &chat_id, "hello").await.unwrap();
         client.until_state("parked").await;
-        let told = client.told().into_iter().filter(|(kind, _)| *kind == EventKind::Error);
-        let told: Vec<_> = told.map(|(_, body)| body["message"].to_string()).collect();
-        assert_eq!(told.len(), expected, "said once, for there is a transcript again: {told:?}");
-        assert!(told[0].contains("remembers nothing of what was said before"), "{told:?}");
+        let response = client.received().into_iter().filter(|(kind, _)| *kind == EventKind::Error);
+        let response: Vec<_> = response.map(|(_, body)| body["message"].to_string()).collect();
+        assert_eq!(
+            response.len(),
+            expected,
+            "said once, for there is a transcript again: {response:?}"
+        );
+        assert!(response[0].contains("remembers nothing of what was said before"), "{response:?}");
     }
     // A fork of what is gone says so as well.
     let fork = uuid::Uuid::new_v4();
@@ -287,8 +291,8 @@ async fn a_transcript_that_is_gone_is_said() {
     stage.data.catalog().create_chat(stage.shop.clone(), chat).await.unwrap();
     let mut client = stage.look_on(&chats, &id, 0).await;
     stage.say(&chats, &id, "hello").await.unwrap();
-    let told = client.until(EventKind::Error).await;
-    assert!(told["message"].to_string().contains("is gone"), "{told}");
+    let response = client.until(EventKind::Error).await;
+    assert!(response["message"].to_string().contains("is gone"), "{response}");
 }
 
 #[tokio::test]
@@ -340,8 +344,8 @@ async fn what_an_agent_cannot_do_is_told() {
     ];
     for (words, why) in cases {
         stage.say(&chats, &chat_id, words).await.unwrap();
-        let told = client.until(EventKind::Error).await["message"].as_str().unwrap().to_owned();
-        assert!(told.contains(why), "{words}: {told}");
+        let response = client.until(EventKind::Error).await["message"].as_str().unwrap().to_owned();
+        assert!(response.contains(why), "{words}: {response}");
     }
     let settings = ChatSettings { model: Some("mute".to_owned()), ..ChatSettings::default() };
     let mute = stage.new_chat_with(&chats, settings).await;
@@ -361,12 +365,12 @@ async fn noise_and_endless_lines_do_not_stop_a_chat() {
     assert_eq!(client.until(EventKind::Done).await["result"], "after the noise");
     client.until_state("idle").await;
     stage.say(&chats, &chat_id, "huge 5000000").await.unwrap();
-    let told = client.until(EventKind::TextDelta).await["text"].as_str().unwrap().len();
-    assert_eq!(told, 5_000_000, "a long line comes whole");
+    let response = client.until(EventKind::TextDelta).await["text"].as_str().unwrap().len();
+    assert_eq!(response, 5_000_000, "a long line comes whole");
     client.until_state("idle").await;
     stage.say(&chats, &chat_id, "huge 70000000").await.unwrap();
-    let told = client.until(EventKind::Error).await["message"].as_str().unwrap().to_owned();
-    assert!(told.contains("too long to store"), "{told}");
+    let response = client.until(EventKind::Error).await["message"].as_str().unwrap().to_owned();
+    assert!(response.contains("too long to store"), "{response}");
     // Its end was in such a line, too.
     chats.interrupt(stage.shop.clone(), chat_id.clone()).await.unwrap();
     client.until_state("idle").await;

@@ -14,6 +14,8 @@ mod crowd;
 mod real;
 /// Notifications.
 mod notices;
+/// The weekly draw and the metrics of its reviews.
+mod weekly_review;
 /// Runs of schedules, from the claim to the result.
 mod schedules;
 /// Traces are judged as they arrive.

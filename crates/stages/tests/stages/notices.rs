@@ -232,12 +232,12 @@ async fn browsers_read_what_they_are_pushed_and_go_when_they_are_gone() {
     let _telling = tell(&stage, LONG);
     let waits = turn(&stage, &chats, "question", "waiting").await;
     let pushed = inbox.next();
-    let told: Value = ann.read(&pushed);
+    let result: Value = ann.read(&pushed);
     assert_eq!(
-        (&told["type"], &told["data"]["ask"]["text"]),
+        (&result["type"], &result["data"]["ask"]["text"]),
         (&"person.needed".into(), &"Which?".into())
     );
-    assert_eq!(told["data"]["path"], format!("/project/shop/chats/{waits}"));
+    assert_eq!(result["data"]["path"], format!("/project/shop/chats/{waits}"));
     assert_eq!((pushed.header("urgency"), pushed.header("ttl")), ("high", "86400"));
     let claims = FakeBrowser::verified_claims(&pushed, &key.public());
     assert_eq!(format!("{}/", claims["aud"].as_str().unwrap()), inbox.url(""));

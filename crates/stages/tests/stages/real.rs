@@ -9,7 +9,7 @@ mod broken;
 /// What is spent, and what may be.
 mod money;
 /// What an agent gets from the platform, its user and its workspace.
-mod given;
+mod prompt_layers;
 
 use ratchet_core::chat::event::EventKind;
 use ratchet_core::chat::permission_prompt::{Allowance, Decision};
@@ -219,12 +219,12 @@ async fn a_fork_knows_what_its_parent_knew_then_and_no_more() {
     assert_eq!((&now.origin.family, &again.origin.family), (&chat_id, &chat_id));
     stage.say(&chats, &chat_id, "Remember the word fig.").await.unwrap();
     client.until_state("idle").await;
-    let told = || async {
-        let mut told = stage.kept(&chat_id).await;
-        told.retain(|event| event.kind != EventKind::Raw);
-        told
+    let response = || async {
+        let mut response = stage.kept(&chat_id).await;
+        response.retain(|event| event.kind != EventKind::Raw);
+        response
     };
-    let before = told().await;
+    let before = response().await;
     let after_first = Uuid::parse_str(&first.to_string()).unwrap();
     let early = fork(&chat_id, Some(after_first)).await.unwrap();
     let late = fork(&chat_id, None).await.unwrap();
@@ -242,7 +242,7 @@ async fn a_fork_knows_what_its_parent_knew_then_and_no_more() {
         assert_eq!(trace.session.as_ref(), Some(&fork.id));
         chats.close(stage.shop.clone(), fork.id.clone()).await.unwrap();
     }
-    assert_eq!(told().await, before, "the parent stays as it is");
+    assert_eq!(response().await, before, "the parent stays as it is");
     let first = ask::trace(stage.data.telemetry(), &stage.shop, &first.to_string()).await;
     assert_eq!(first.session, Some(chat_id), "what was copied stays where it was said");
 }

@@ -35,8 +35,8 @@ async fn a_chat_that_waits_for_a_slot_says_so_and_can_be_stopped() {
     stage.say(&chats, &first, "silence").await.unwrap();
     busy.until_state("running").await;
     let turn = stage.say(&chats, &second, "hello").await.unwrap();
-    let told = until_queued(&mut queued).await;
-    assert_eq!((&told["state"], &told["turn"]), (&json!("starting"), &json!(turn.to_string())));
+    let output = until_queued(&mut queued).await;
+    assert_eq!((&output["state"], &output["turn"]), (&json!("starting"), &json!(turn.to_string())));
     let chat = chats.chat(stage.shop.clone(), second.clone()).await.unwrap();
     assert_eq!(
         (chat.status.state, chat.status.why.as_deref()),
@@ -61,7 +61,7 @@ async fn a_chat_that_waits_for_a_slot_says_so_and_can_be_stopped() {
     busy.until_state("idle").await;
     let done = queued.until(EventKind::Done).await;
     assert_eq!((&done["turn"], &done["result"]), (&json!(again.to_string()), &json!("Hello")));
-    let words = queued.told().into_iter().filter(|(kind, _)| *kind == EventKind::Done).count();
+    let words = queued.received().into_iter().filter(|(kind, _)| *kind == EventKind::Done).count();
     assert_eq!(words, 2, "the agent never heard what was taken back");
 }
 
@@ -95,7 +95,7 @@ async fn a_chat_that_waits_for_a_person_gives_its_slot_back() {
     let asked = asking.until(EventKind::Permission).await;
     stage.say(&chats, &second, "silence").await.unwrap();
     working.until_state("running").await;
-    assert!(!working.told().iter().any(|(_, body)| body["why"] == QUEUED), "there was a slot");
+    assert!(!working.received().iter().any(|(_, body)| body["why"] == QUEUED), "there was a slot");
 
     // Going on takes a slot again, and there is none.
     let ask = PermissionPromptId::new(asked["id"].as_str().unwrap());
@@ -103,7 +103,7 @@ async fn a_chat_that_waits_for_a_person_gives_its_slot_back() {
     let by = Some("ann".to_owned());
     chats.answer(stage.shop.clone(), first.clone(), (ask, allow), by).await.unwrap();
     assert_eq!(until_queued(&mut asking).await["state"], "running");
-    assert!(!asking.told().iter().any(|(kind, _)| *kind == EventKind::Done));
+    assert!(!asking.received().iter().any(|(kind, _)| *kind == EventKind::Done));
     chats.interrupt(stage.shop.clone(), second.clone()).await.unwrap();
     assert_eq!(asking.until(EventKind::Done).await["result"], "it was allowed");
     let idle = asking.until_state("idle").await;

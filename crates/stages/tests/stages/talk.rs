@@ -161,7 +161,7 @@ impl Client {
     pub(crate) async fn next(&mut self) -> Option<Result<ChatEvent, ChatError>> {
         // Not `wait::with_timeout`: the message has all events, which takes long to write.
         let next = tokio::time::timeout(wait::TIMEOUT, self.feed.next()).await;
-        let next = next.unwrap_or_else(|_| panic!("no event came after {:#?}", self.told()));
+        let next = next.unwrap_or_else(|_| panic!("no event came after {:#?}", self.received()));
         next.map(|event| {
             let event = ChatEvent::clone(&*event?);
             self.seen.push(event.clone());
@@ -198,19 +198,19 @@ impl Client {
     }
 
     /// What was seen but for raw lines.
-    pub(crate) fn told(&self) -> Vec<(EventKind, Value)> {
-        let told = self.seen.iter().filter(|event| event.kind != EventKind::Raw);
-        told.map(|event| (event.kind, body(event))).collect()
+    pub(crate) fn received(&self) -> Vec<(EventKind, Value)> {
+        let shown = self.seen.iter().filter(|event| event.kind != EventKind::Raw);
+        shown.map(|event| (event.kind, body(event))).collect()
     }
 
     /// The words of the agent.
     pub(crate) fn words(&self) -> String {
-        let words = self.told().into_iter().filter(|(kind, _)| *kind == EventKind::TextDelta);
+        let words = self.received().into_iter().filter(|(kind, _)| *kind == EventKind::TextDelta);
         words.map(|(_, body)| body["text"].as_str().unwrap().to_owned()).collect()
     }
 
     pub(crate) fn states(&self) -> Vec<String> {
-        let states = self.told().into_iter().filter(|(kind, _)| *kind == EventKind::State);
+        let states = self.received().into_iter().filter(|(kind, _)| *kind == EventKind::State);
         states.map(|(_, body)| body["state"].as_str().unwrap().to_owned()).collect()
     }
 }

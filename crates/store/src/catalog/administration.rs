@@ -10,7 +10,12 @@ use crate::{StoreError, StoreResult};
 
 /// Every table with project data, in deletion order: those that reference others first.
 pub(crate) const TABLES: &[&str] = &[
+    "review_item",
+    "review_draw",
+    "agent",
     "annotation_assignment",
+    "annotation_review",
+    "review_settings",
     "annotation_item",
     "annotation_queue",
     "api_key",

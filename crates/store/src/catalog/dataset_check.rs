@@ -76,18 +76,18 @@ impl Verdicts {
     }
 
     fn all_fit(&self, current: &[Version]) -> StoreResult<()> {
-        let told = current.iter().filter_map(|version| {
+        let problems = current.iter().filter_map(|version| {
             let problem = self.of.get(version)?.as_ref()?;
             Some(format!("item {}: {problem}", version.0))
         });
-        let told: Vec<String> = told.collect();
-        if told.is_empty() {
+        let problems: Vec<String> = problems.collect();
+        if problems.is_empty() {
             return Ok(());
         }
-        let some: Vec<&str> = told.iter().take(MAX_LISTED).map(String::as_str).collect();
+        let some: Vec<&str> = problems.iter().take(MAX_LISTED).map(String::as_str).collect();
         Err(StoreError::BadQuery(format!(
             "{} items of the dataset do not fit the schema: {}",
-            told.len(),
+            problems.len(),
             some.join("; ")
         )))
     }
@@ -161,13 +161,13 @@ impl Checks {
             ("input", &self.input, input),
             ("expectedOutput", &self.expected_output, expected_output),
         ];
-        let told = sides.into_iter().filter_map(|(field, schema, json)| {
+        let problems = sides.into_iter().filter_map(|(field, schema, json)| {
             let json = json.as_ref().map_or("null", Json::as_str);
             let value = serde_json::from_str(json).unwrap_or_default();
             let why = schema.as_ref()?.check(&value).err()?;
             Some(format!("{field} does not fit the dataset's schema: {why}"))
         });
-        let told: Vec<String> = told.collect();
-        (!told.is_empty()).then(|| told.join("; "))
+        let problems: Vec<String> = problems.collect();
+        (!problems.is_empty()).then(|| problems.join("; "))
     }
 }

@@ -16,6 +16,8 @@ use crate::{StoreError, StoreResult};
 pub enum Role {
     /// Write telemetry and nothing else.
     IngestOnly,
+    /// Read and review the items of queues, and nothing else.
+    Reviewer,
     Viewer,
     /// Read, record and change what is in the project.
     Member,
@@ -24,11 +26,13 @@ pub enum Role {
 }
 
 impl Role {
-    pub const ALL: [Self; 4] = [Self::IngestOnly, Self::Viewer, Self::Member, Self::Owner];
+    pub const ALL: [Self; 5] =
+        [Self::IngestOnly, Self::Reviewer, Self::Viewer, Self::Member, Self::Owner];
 
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::IngestOnly => "ingest-only",
+            Self::Reviewer => "reviewer",
             Self::Viewer => "viewer",
             Self::Member => "member",
             Self::Owner => "owner",

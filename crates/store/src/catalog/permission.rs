@@ -65,7 +65,7 @@ impl Permissions {
     pub const fn usual(role: Role) -> Self {
         match role {
             Role::Owner => Self::ALL,
-            Role::Member | Role::Viewer | Role::IngestOnly => Self::NONE,
+            Role::Member | Role::Viewer | Role::Reviewer | Role::IngestOnly => Self::NONE,
         }
     }
 
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(misfit(Role::Member), Some(Permission::Administration));
         assert_eq!(misfit(Role::Viewer), Some(Permission::Chat));
         let backup = Permissions::NONE.with(Permission::Backup);
-        assert_eq!(Role::ALL.map(|role| backup.misfit(role)), [None; 4]);
+        assert_eq!(Role::ALL.map(|role| backup.misfit(role)), [None; 5]);
     }
 
     #[test]

@@ -39,15 +39,17 @@ pub struct NewView {
 pub enum ViewedPage {
     Traces,
     Observations,
+    Sessions,
 }
 
 impl ViewedPage {
-    pub const ALL: [Self; 2] = [Self::Traces, Self::Observations];
+    pub const ALL: [Self; 3] = [Self::Traces, Self::Observations, Self::Sessions];
 
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Traces => "traces",
             Self::Observations => "observations",
+            Self::Sessions => "sessions",
         }
     }
 

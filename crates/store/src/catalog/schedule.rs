@@ -5,7 +5,9 @@ mod run;
 
 use ratchet_core::calendar::Zone;
 use ratchet_core::cron::Cron;
+use ratchet_core::judge::rubric;
 use ratchet_core::money::Money;
+use ratchet_core::quality::report::ReportScope;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 
@@ -27,6 +29,10 @@ const MAX_SCHEDULES: usize = 100;
 pub const WEEKLY: &str = "weekly";
 /// Sundays at 02:00.
 const WEEKLY_CRON: &str = "0 2 * * SUN";
+/// Name of the schedule that draws every project's review sample.
+pub const REVIEW: &str = "review";
+/// Mondays at 06:00.
+const REVIEW_CRON: &str = "0 6 * * MON";
 
 /// When a job runs, again and again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,14 +72,18 @@ pub struct ScheduleWebhooks {
     pub webhook: Option<Secret>,
 }
 
+/// The judge of jobs that need none.
+const NO_JUDGE: &str = "none";
+
 const COLUMNS: &str = "name, cron, zone, judge, learnings, slack, webhook, is_on, due_after, \
-                       created_at, rubric, max_cost, job";
+                       created_at, rubric, max_cost, job, scope";
 
 const SCHEDULES: ProjectTable<Schedule> =
     ProjectTable::new(("schedule", "schedule"), COLUMNS, read).by("name").in_order("name");
 
 impl Catalog {
-    /// Creates the weekly schedule of a project, turned on, if it has none.
+    /// Creates the schedules that every project has, turned on, where they are missing: the weekly
+    /// report and the draw of the review sample.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -84,18 +94,25 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<()> {
         self.transact(move |tx| {
-            tx.execute(
-                "INSERT INTO schedule (project, name, cron, zone, judge, is_on, due_after, \
-                 created_at) VALUES ($1, $2, $3, $4, 'offline', 1, $5, $5) \
-                 ON CONFLICT (project, name) DO NOTHING",
-                &[
-                    (&project).into(),
-                    WEEKLY.into(),
-                    WEEKLY_CRON.into(),
-                    zone.name().into(),
-                    now.into(),
-                ],
-            )?;
+            for (name, cron, judge, job) in [
+                (WEEKLY, WEEKLY_CRON, "offline", ScheduledJob::WEEKLY_REPORT),
+                (REVIEW, REVIEW_CRON, NO_JUDGE, ScheduledJob::REVIEW_DRAW),
+            ] {
+                tx.execute(
+                    "INSERT INTO schedule (project, name, cron, zone, judge, job, is_on, \
+                     due_after, created_at) VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $7) \
+                     ON CONFLICT (project, name) DO NOTHING",
+                    &[
+                        (&project).into(),
+                        name.into(),
+                        cron.into(),
+                        zone.name().into(),
+                        judge.into(),
+                        job.into(),
+                        now.into(),
+                    ],
+                )?;
+            }
             Ok(())
         })
         .await
@@ -133,24 +150,25 @@ impl Catalog {
             };
             tx.execute(
                 "INSERT INTO schedule (project, name, cron, zone, judge, learnings, slack, \
-                 webhook, is_on, due_after, created_at, rubric, max_cost, job) \
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $9, $10, $11, $12) \
+                 webhook, is_on, due_after, created_at, rubric, max_cost, job, scope) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $9, $10, $11, $12, $13) \
                  ON CONFLICT (project, name) DO UPDATE SET cron = $3, zone = $4, judge = $5, \
                  learnings = $6, slack = $7, webhook = $8, is_on = 1, due_after = $9, \
-                 rubric = $10, max_cost = $11, job = $12",
+                 rubric = $10, max_cost = $11, job = $12, scope = $13",
                 &[
                     (&project).into(),
                     (&new.name).into(),
                     new.cron.to_string().into(),
                     new.zone.name().into(),
-                    (&scoring.judge).into(),
+                    scoring.map_or(NO_JUDGE, |scoring| &scoring.judge).into(),
                     new.job.learnings().into(),
                     seal(new.slack.as_ref())?,
                     seal(new.webhook.as_ref())?,
                     now.into(),
-                    (&scoring.rubric).into(),
-                    scoring.max_cost.map(Money::pico).into(),
+                    scoring.map_or(rubric::DEFAULT, |scoring| &scoring.rubric).into(),
+                    scoring.and_then(|scoring| scoring.max_cost).map(Money::pico).into(),
                     new.job.kind().into(),
+                    scoring.and_then(|scoring| scope_text(&scoring.scope)).into(),
                 ],
             )?;
             let verb = if known.is_some() { AuditAction::Changed } else { AuditAction::Made };
@@ -193,8 +211,8 @@ impl Catalog {
     /// Deletes a schedule and its run history.
     ///
     /// # Errors
-    /// Fails if the project has no such schedule, and for the weekly schedule, which can only be
-    /// paused.
+    /// Fails if the project has no such schedule, and for the schedules that every project has,
+    /// which can only be paused.
     pub async fn remove_schedule(
         &self,
         project: ProjectId,
@@ -202,8 +220,8 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<()> {
         self.transact(move |tx| {
-            if name == WEEKLY {
-                let why = "the weekly schedule cannot be deleted; pause it instead".to_owned();
+            if [WEEKLY, REVIEW].contains(&name.as_str()) {
+                let why = format!("the {name} schedule cannot be deleted; pause it instead");
                 return Err(StoreError::BadQuery(why));
             }
             SCHEDULES.delete(tx, &project, &name)?;
@@ -260,6 +278,7 @@ fn read(row: &Row<'_>) -> StoreResult<Schedule> {
         judge: row.get(3)?,
         rubric: row.get(10)?,
         max_cost: row.get::<Option<i64>>(11)?.map(Money::from_pico),
+        scope: read_scope(row.get(13)?)?,
     };
     let kind: String = row.get(12)?;
     let job = ScheduledJob::new(&kind, scoring, row.get(4)?);
@@ -275,6 +294,19 @@ fn read(row: &Row<'_>) -> StoreResult<Schedule> {
         is_on: row.get(7)?,
         due_after: row.get(8)?,
         created_at: row.get(9)?,
+    })
+}
+
+/// A scope as it is stored; `None` for the whole project.
+fn scope_text(scope: &ReportScope) -> Option<String> {
+    (!scope.is_all()).then(|| serde_json::to_string(scope).unwrap_or_default())
+}
+
+/// A part of a project must not become the whole because it cannot be read.
+fn read_scope(text: Option<String>) -> StoreResult<ReportScope> {
+    let Some(text) = text else { return Ok(ReportScope::default()) };
+    serde_json::from_str(&text).map_err(|why| {
+        StoreError::BadQuery(format!("the scope of a schedule cannot be read: {why}"))
     })
 }
 

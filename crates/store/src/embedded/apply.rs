@@ -119,8 +119,8 @@ impl<'a> Applier<'a> {
         for item in &batch.experiment_items {
             experiment_row::write(self.db, project, item, now)?;
         }
-        for told in &batch.events {
-            self.apply_events(project, told)?;
+        for events in &batch.events {
+            self.apply_events(project, events)?;
         }
         Ok(())
     }

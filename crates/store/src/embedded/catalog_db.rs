@@ -272,8 +272,8 @@ mod tests {
         drop(db);
         let catalog = Catalog::apart(&file).unwrap();
         let project = ProjectId::parse("p").unwrap();
-        let told = catalog.notice_deliveries(project.clone(), "r".into(), 9).await.unwrap();
-        let told: Vec<_> = told
+        let deliveries = catalog.notice_deliveries(project.clone(), "r".into(), 9).await.unwrap();
+        let deliveries: Vec<_> = deliveries
             .into_iter()
             .map(|one| (one.notice, one.session, one.outcome.as_str(), one.tries, one.status))
             .collect();
@@ -283,7 +283,7 @@ mod tests {
             ("n2".to_owned(), None, "waiting", 3, Some(503)),
             ("n1".to_owned(), session, "delivered", 2, Some(204)),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(deliveries, expected);
         let job = catalog.job(project.clone(), JobKind::Notice, "r/n2".into()).await.unwrap();
         assert!(job.unwrap().state.is_held, "its receiver is paused");
         let runs = catalog.schedule_runs(project.clone(), "weekly".into(), 9).await.unwrap();

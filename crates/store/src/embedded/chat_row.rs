@@ -96,16 +96,16 @@ impl Applier<'_> {
     pub(super) fn apply_events(
         &mut self,
         project: i64,
-        told: &PreparedEvents,
+        prepared: &PreparedEvents,
     ) -> rusqlite::Result<()> {
-        let (Some(first), Some(last)) = (told.events.first(), told.events.last()) else {
+        let (Some(first), Some(last)) = (prepared.events.first(), prepared.events.last()) else {
             return Ok(());
         };
-        let chat = self.open_chat(project, &told.chat, last.at)?;
+        let chat = self.open_chat(project, &prepared.chat, last.at)?;
         let places = last_seq(self.db, chat)? + 1..;
         let sql = "INSERT INTO chat_event (no, at, kind, body) VALUES (?, ?, ?, ?)";
         let mut insert = self.db.prepare_cached(sql)?;
-        for (expected, event) in places.zip(&told.events) {
+        for (expected, event) in places.zip(&prepared.events) {
             if event.seq != expected {
                 return Err(out_of_order(first.seq, expected));
             }

@@ -80,8 +80,8 @@ const RESTORE: &str = "restore a backup with `ratchet restore`";
 
 fn pages(db: &Connection, name: &str) -> rusqlite::Result<Finding> {
     let about = format!("{name} pages");
-    let told: String = db.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
-    Ok(match told.as_str() {
+    let result: String = db.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+    Ok(match result.as_str() {
         "ok" => Finding::new(about, Health::Well, "every page and index is in order"),
         damage => Finding::new(about, Health::Ill, format!("{damage}; {RESTORE}")),
     })

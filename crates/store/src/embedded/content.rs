@@ -1,11 +1,47 @@
 //! Conditions on payloads, which SQL cannot evaluate because they are compressed.
 
-use ratchet_core::payload::Json;
+use ratchet_core::payload::{Json, Payload};
 use ratchet_core::record::trace::Content;
 use serde_json::Value;
 
 use super::filter::ContentPart;
-use crate::query::{Compare, Test, TextTest};
+use crate::query::{Compare, Detail, Test, TextTest};
+
+/// Approximate content bytes of a page with [`Detail::BoundedContent`]; the row that exceeds it is
+/// the last with content.
+const PAGE_BYTES: usize = 2_000_000;
+
+/// Decides which rows of a page keep their content.
+pub(super) struct ContentBudget {
+    detail: Detail,
+    used: usize,
+}
+
+impl ContentBudget {
+    pub(super) fn new(detail: Detail) -> Self {
+        Self { detail, used: 0 }
+    }
+
+    /// Whether the next row has its content.
+    pub(super) fn has_room(&self) -> bool {
+        match self.detail {
+            Detail::Row => false,
+            Detail::Content => true,
+            Detail::BoundedContent => self.used < PAGE_BYTES,
+        }
+    }
+
+    pub(super) fn charge(&mut self, content: &Content) {
+        self.used += bytes(content);
+    }
+}
+
+/// Bytes of input, output and metadata.
+pub(super) fn bytes(content: &Content) -> usize {
+    let text = |payload: &Option<Payload>| payload.as_ref().map_or(0, |text| text.as_str().len());
+    let metadata = content.metadata.iter().map(|(key, json)| key.len() + json.as_str().len());
+    text(&content.input) + text(&content.output) + metadata.sum::<usize>()
+}
 
 /// Whether the content of a record passes all conditions.
 pub(super) fn passes(content: &Content, tests: &[(ContentPart, Test)]) -> bool {

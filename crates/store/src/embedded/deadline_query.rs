@@ -2,6 +2,7 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use ratchet_core::record::observation::Observation;
+use ratchet_core::record::session::Session;
 use ratchet_core::record::trace::Trace;
 
 use super::{TelemetryDb, read};
@@ -9,7 +10,9 @@ use crate::StoreResult;
 use crate::deadline_query::{DeadlinePage, ObservationOrder};
 use crate::live_tail::{ArrivalCursor, Arrivals, RecordKind};
 use crate::project::ProjectId;
-use crate::query::{ObservationQuery, Page, TraceOrder, TraceQuery};
+use crate::query::{
+    Direction, ObservationQuery, Page, SessionOrder, SessionQuery, TraceOrder, TraceQuery,
+};
 
 impl TelemetryDb {
     pub(crate) async fn seek_traces(
@@ -34,6 +37,21 @@ impl TelemetryDb {
         let cache = self.shared.trace_page_cache.clone();
         let seek = move |db: &_| read::observations::seek(db, &query, (time, &cache));
         self.shared.readers.read(seek).await
+    }
+
+    pub(crate) async fn seek_sessions(
+        &self,
+        query: SessionQuery,
+        order: (SessionOrder, Direction),
+        time: Duration,
+    ) -> StoreResult<DeadlinePage<Session>> {
+        let readers = &self.shared.readers;
+        if let (SessionOrder::CreatedAt, direction) = order {
+            let seek = move |db: &_| read::sessions::seek(db, &query, (direction, time));
+            return readers.read(seek).await;
+        }
+        let sorted = move |db: &_| read::sessions::sorted(db, &query, order);
+        Ok(DeadlinePage { page: readers.read_within(time, sorted).await?, reached: None })
     }
 
     pub(crate) async fn sorted_observations(

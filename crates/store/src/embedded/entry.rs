@@ -61,7 +61,7 @@ impl EntryMetadata {
         }
     }
 
-    fn values(self) -> Vec<(String, Json)> {
+    pub(super) fn values(self) -> Vec<(String, Json)> {
         match self {
             Self::None => Vec::new(),
             Self::Plain(keys) => keys,

@@ -21,7 +21,7 @@ pub(super) mod score;
 /// Score columns of traces and observations.
 mod score_columns;
 /// Columns of a session.
-mod session;
+pub(super) mod session;
 /// Columns of the records that belong to one: models of a trace, users of a session.
 mod member_columns;
 
@@ -55,6 +55,15 @@ pub(super) enum Kind {
     Members(Members),
 }
 
+/// How the values of a counted column are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FacetForm {
+    /// One text.
+    One,
+    /// A JSON array of texts.
+    Many,
+}
+
 /// How to read a selected column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
@@ -64,6 +73,22 @@ pub(super) enum Form {
 }
 
 impl Kind {
+    /// SQL to select the values of the column, as a text or a JSON array of texts, and which of
+    /// both; `None` if it has none that can be counted.
+    pub(super) fn facet(self) -> Option<(String, FacetForm)> {
+        match self {
+            Self::Text(sql) => Some((sql, FacetForm::One)),
+            Self::Tags(sql) => Some((sql.to_owned(), FacetForm::Many)),
+            Self::Members(members) => Some((members.shown(), FacetForm::Many)),
+            Self::Id(_)
+            | Self::Number(_)
+            | Self::Time(_)
+            | Self::Flag(_)
+            | Self::Content(_)
+            | Self::Judged(_) => None,
+        }
+    }
+
     /// SQL to select the column; `None` if it cannot be selected.
     pub(super) fn shown(self) -> Option<(String, Form)> {
         match self {
@@ -376,6 +401,7 @@ pub(super) fn is_of_trace(column: ObservationColumn) -> bool {
     matches!(
         column,
         ObservationColumn::Trace
+            | ObservationColumn::Agent
             | ObservationColumn::ScoreCount
             | ObservationColumn::ScoreNumbers
             | ObservationColumn::ScoreLabels
@@ -397,6 +423,10 @@ const FROM_FIRST_TOKEN: &str = "((max(o.end, o.start) - o.completion_start) / 1e
 const SCORES_OF_OBSERVATION: &str = "(SELECT count(*) FROM score s \
      WHERE s.project = o.project AND s.trace = t.id AND s.observation = o.id)";
 
+/// The agent of an observation is that of its trace: only a few spans name one, and the cost of the
+/// others is the agent's too. Sub-agents work for the agent of the trace.
+const AGENT: &str = "coalesce(nullif(t.agent, ''), o.agent)";
+
 /// SQL of an observation column; the observation is `o`, its trace `t`.
 pub(super) fn observation_kind(column: ObservationColumn) -> Kind {
     match column {
@@ -414,7 +444,7 @@ pub(super) fn observation_kind(column: ObservationColumn) -> Kind {
         ObservationColumn::StatusMessage => plain("o.status_message"),
         ObservationColumn::Version => plain("o.version"),
         ObservationColumn::Environment => environment("o.environment"),
-        ObservationColumn::Agent => plain("o.agent"),
+        ObservationColumn::Agent => plain(AGENT),
         ObservationColumn::Model => plain("o.model"),
         ObservationColumn::PromptName => plain("o.prompt_name"),
         ObservationColumn::PromptVersion => Kind::Number("o.prompt_version"),

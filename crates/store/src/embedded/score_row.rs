@@ -169,6 +169,14 @@ fn stamps_of(patch: &ScorePatch) -> Stamps {
     stamps
 }
 
+/// Returns the judge that stored metadata names.
+pub(super) fn judge_of(metadata: Option<&[u8]>) -> Option<String> {
+    let (form, text) = metadata?.split_first()?;
+    let metadata = EntryMetadata::decode(*form, std::str::from_utf8(text).ok()?);
+    let judge = metadata.values().into_iter().find(|(key, _)| key == "judge")?.1;
+    Some(judge.as_str().trim_matches('"').to_owned())
+}
+
 /// Reads a row selected by [`COLUMNS`].
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<ScoreRow> {
     let stamps = Stamps::decode(row.get_ref(18)?.as_blob()?);

@@ -14,6 +14,8 @@ use super::trace_row::TraceRow;
 pub(super) const COLUMNS: &str = "s.id, s.created_at, s.last_at, s.environment, s.traces, \
     s.total_tokens, s.cost, s.costs_known, s.errors, s.approximate_cost";
 
+pub(super) const COLUMN_COUNT: usize = 10;
+
 /// Reads a row selected by [`COLUMNS`].
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
     let known: i64 = row.get(7)?;

@@ -9,7 +9,7 @@ use crate::{StoreError, StoreResult};
 /// client can make a query fail by inventing names.
 pub(crate) const MAX_GROUPS: usize = 50_000;
 /// Name of the group for values beyond the limit.
-pub(crate) const OTHER_GROUP: &str = "(other)";
+pub const OTHER_GROUP: &str = "(other)";
 /// Maximum number of single values in memory, for percentiles and the like.
 const MAX_VALUES: usize = 20_000_000;
 
@@ -184,8 +184,8 @@ mod tests {
     #[test]
     fn steps_of_time_have_an_end() {
         let mut table = Table::new(vec![Tally::exact(Aggregation::Count)]);
-        let told = (0..).map(|at| count(&mut table, (at, "", ""))).find_map(Result::err);
-        let told = told.map(|error| error.to_string()).unwrap_or_default();
-        assert!(told.contains("50000 time buckets: use a shorter time range"), "{told}");
+        let error = (0..).map(|at| count(&mut table, (at, "", ""))).find_map(Result::err);
+        let error = error.map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains("50000 time buckets: use a shorter time range"), "{error}");
     }
 }

@@ -69,7 +69,7 @@ fn same(answer: &Aggregate, expected: &[Group], query: &AggregateQuery) {
 }
 
 fn story(shop: &ProjectId) -> Batch {
-    let mut told = batch(shop);
+    let mut recorded = batch(shop);
     for n in 0..30_i64 {
         let trace_id = format!("t{}", n % 4);
         let kinds = [ObservationKind::Generation, ObservationKind::Tool, ObservationKind::Span];
@@ -88,9 +88,10 @@ fn story(shop: &ProjectId) -> Batch {
         if n % 7 == 0 {
             step = step.level(Level::Error);
         }
-        told = told.with(step);
+        recorded = recorded.with(step);
     }
-    told.with(trace("t0").named("chat").for_user("ann"))
+    recorded
+        .with(trace("t0").named("chat").for_user("ann"))
         .with(trace("t1").named("chat").for_user("bob"))
         .with(trace("t2").for_user("ann"))
         .build()
@@ -126,9 +127,9 @@ async fn updates_are_subtracted(store: Telemetry) {
         observation("g").of("t").said_at(7).as_update().in_environment("prod"),
     ];
     for word in words {
-        let told = batch(&shop).with(word).build();
-        model.record(told.clone());
-        store.record(told).await.unwrap();
+        let recorded = batch(&shop).with(word).build();
+        model.record(recorded.clone());
+        store.record(recorded).await.unwrap();
         for by in [&[][..], &[Dimension::Name], &[Dimension::Model, Dimension::Environment]] {
             check(&store, &model, ask::all_sums(&shop, by, Step::Hour)).await;
         }
@@ -138,14 +139,14 @@ async fn updates_are_subtracted(store: Telemetry) {
 async fn whole_hours(store: Telemetry) {
     let shop = project("shop");
     let mut model = Model::default();
-    let told = batch(&shop)
+    let recorded = batch(&shop)
         .with(span("a").of("t").beginning(0))
         .with(span("b").of("t").beginning(HOUR - 1))
         .with(span("c").of("t").beginning(HOUR))
         .with(span("d").of("t").beginning(2 * HOUR))
         .build();
-    model.record(told.clone());
-    store.record(told).await.unwrap();
+    model.record(recorded.clone());
+    store.record(recorded).await.unwrap();
     for (from, to) in [(0, HOUR), (1, HOUR + 1), (HOUR, 2 * HOUR), (HOUR, HOUR), (-1, 1)] {
         let range = TimeRange { from: Some(at(from)), to: Some(at(to)) };
         let query = AggregateQuery { range, ..ask::all_sums(&shop, &[], Step::Hour) };

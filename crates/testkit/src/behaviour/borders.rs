@@ -28,14 +28,14 @@ pub const ALL: &[Behaviour] = &[
 
 async fn projects_are_apart(store: Telemetry) {
     let (ours, theirs) = (project("ours"), project("theirs"));
-    let told = |whose: &ProjectId, name: &str| {
+    let recorded = |whose: &ProjectId, name: &str| {
         batch(whose)
             .with(trace("t").named(name).in_session("s").beginning(0))
             .with(generation("o").of("t").named(name).lasting(0, 1).tokens(1, 1).input(text(name)))
             .with(score("q").on(name).of_trace("t").number(0.5).given(0))
             .build()
     };
-    store.record(told(&ours, "ours")).await.unwrap();
+    store.record(recorded(&ours, "ours")).await.unwrap();
     let nothing = Reading::of_store(&store, &theirs).await;
     nothing.assert_equals(&Reading::of_model(&Model::default()), "reading an empty project");
     assert!(ask::session(&store, &theirs, "s").await.is_none());
@@ -52,10 +52,10 @@ async fn projects_are_apart(store: Telemetry) {
     let found = store.search(super::search::look_for("ours", &theirs)).await.unwrap();
     assert_eq!((found.rows.len(), found.rows_read), (0, 0));
 
-    store.record(told(&theirs, "theirs")).await.unwrap();
+    store.record(recorded(&theirs, "theirs")).await.unwrap();
     for (whose, name) in [(&ours, "ours"), (&theirs, "theirs")] {
         let mut model = Model::default();
-        model.record(told(whose, name));
+        model.record(recorded(whose, name));
         let read = Reading::of_store(&store, whose).await;
         read.assert_equals(&Reading::of_model(&model), name);
         assert_eq!(ask::observation(&store, whose, "o").await.name.as_deref(), Some(name));
@@ -80,9 +80,9 @@ async fn large_payloads(store: Telemetry) {
         })
         .collect();
     let noise = text(&noise);
-    let told = span("big").of("t").input(same.clone()).output(noise.clone());
+    let recorded = span("big").of("t").input(same.clone()).output(noise.clone());
     let small = span("small").of("t").input(text("a")).output(text("b"));
-    store.record(batch(&shop).with(told).with(small).build()).await.unwrap();
+    store.record(batch(&shop).with(recorded).with(small).build()).await.unwrap();
     assert!(content_of(&store, &shop, "big").await == (same, noise), "a large payload changed");
     assert_eq!(content_of(&store, &shop, "small").await, (text("a"), text("b")));
 }
@@ -112,13 +112,13 @@ async fn odd_texts(store: Telemetry) {
         let step = step.calling(odd).prompted_by(odd, 1).lasting(0, 1).using(&[(odd, 1)]);
         let step = step.input(text(odd)).output(Payload::Json(json(&quoted)));
         let about = trace(&id).named(odd).for_user(odd).release(odd).tagged(odd).beginning(0);
-        let told = batch(&shop)
+        let recorded = batch(&shop)
             .with(about.metadata(odd, &quoted))
             .with(step.metadata(odd, &quoted))
             .with(score(&id).on(odd).of_trace(&id).comment(odd).number(0.0).given(0))
             .build();
-        model.record(told.clone());
-        store.record(told).await.unwrap();
+        model.record(recorded.clone());
+        store.record(recorded).await.unwrap();
     }
     let read = Reading::of_store(&store, &shop).await;
     read.assert_equals(&Reading::of_model(&model), "recording odd texts");
@@ -141,11 +141,11 @@ async fn odd_ids(store: Telemetry) {
         "日本",
     ];
     for id in odd {
-        let told = batch(&shop)
+        let recorded = batch(&shop)
             .with(trace(id).in_session(id).named(id).beginning(0))
             .with(span(id).of(id).lasting(0, 1).input(text(id)))
             .with(score(id).on("q").of_observation(id, id).number(1.0).given(0));
-        store.record(told.build()).await.unwrap();
+        store.record(recorded.build()).await.unwrap();
     }
     for id in odd {
         assert_eq!(ask::trace(&store, &shop, id).await.name.as_deref(), Some(id));
@@ -160,14 +160,14 @@ async fn odd_ids(store: Telemetry) {
 async fn extremes(store: Telemetry) {
     let shop = project("shop");
     let ages = 250 * 365 * 24 * 3_600_000_i64;
-    let told = batch(&shop)
+    let recorded = batch(&shop)
         .with(generation("old").of("t1").lasting(-ages, -ages + 1).tokens(u64::MAX, u64::MAX))
         .with(
             generation("far").of("t2").lasting(0, 200 * 365 * 24 * 3_600_000).costing(9_000_000.0),
         )
         .with(generation("far2").of("t2").lasting(1, 2).costing(9_000_000.0))
         .build();
-    store.record(told).await.unwrap();
+    store.record(recorded).await.unwrap();
     let old = ask::observation(&store, &shop, "old").await;
     assert_eq!(old.start, at(-ages));
     assert!(old.usage.total() >= i64::MAX.cast_unsigned(), "too many tokens are many, not few");
@@ -203,12 +203,12 @@ async fn clock_jumps_back(store: Telemetry) {
     let shop = project("shop");
     for (n, received) in [50_000, -50_000, 10_000].into_iter().enumerate() {
         let n = i64::try_from(n).unwrap();
-        let told = batch(&shop)
+        let recorded = batch(&shop)
             .received(received)
             .with(trace("t").said_at(n).named(&format!("name {n}")))
             .with(span("o").of("t").said_at(n).named(&format!("name {n}")).lasting(0, n))
             .with(score("q").said_at(n).on("q").of_trace("t").comment(&n.to_string()).number(1.0));
-        store.record(told.build()).await.unwrap();
+        store.record(recorded.build()).await.unwrap();
     }
     let seen = ask::observation(&store, &shop, "o").await;
     assert_eq!((seen.name.as_deref(), seen.end), (Some("name 2"), Some(at(2))));
@@ -229,13 +229,13 @@ async fn empty_batch(store: Telemetry) {
 
 async fn scores_by_target(store: Telemetry) {
     let shop = project("shop");
-    let told = batch(&shop)
+    let recorded = batch(&shop)
         .with(score("on-trace").on("a").of_trace("t").number(1.0).given(1))
         .with(score("on-step").on("a").of_observation("t", "o").number(1.0).given(2))
         .with(score("on-other").on("b").of_trace("u").number(1.0).given(3))
         .with(score("on-session").on("b").of_session("s").number(1.0).given(4))
         .with(score("on-run").on("c").of_run("r").number(1.0).given(5));
-    store.record(told.build()).await.unwrap();
+    store.record(recorded.build()).await.unwrap();
     let (t, o) = (TraceId::parse("t").unwrap(), ObservationId::parse("o").unwrap());
     let session = ratchet_core::id::SessionId::parse("s").unwrap();
     let by_target: [(ScoresOn, &[&str]); 5] = [

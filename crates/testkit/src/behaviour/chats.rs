@@ -43,26 +43,26 @@ async fn tell(
 }
 
 async fn all(store: &Telemetry, shop: &ProjectId, id: &str) -> Vec<ChatEvent> {
-    let mut told: Vec<ChatEvent> = Vec::new();
+    let mut written: Vec<ChatEvent> = Vec::new();
     loop {
-        let last = told.last().map_or(0, |event| event.seq);
+        let last = written.last().map_or(0, |event| event.seq);
         let more = store.chat_events(shop.clone(), chat(id), last, 10_000).await.unwrap();
         if more.is_empty() {
-            return told;
+            return written;
         }
-        told.extend(more);
+        written.extend(more);
     }
 }
 
 async fn in_order(store: Telemetry) {
     let shop = project("shop");
     assert_eq!(store.last_event(shop.clone(), chat("c")).await.unwrap(), 0);
-    let told: Vec<_> = (1..=5).map(|seq| event(seq, "{}")).collect();
-    tell(&store, &shop, "c", told[..3].to_vec()).await.unwrap();
-    tell(&store, &shop, "c", told[3..].to_vec()).await.unwrap();
-    assert_eq!(all(&store, &shop, "c").await, told);
+    let written: Vec<_> = (1..=5).map(|seq| event(seq, "{}")).collect();
+    tell(&store, &shop, "c", written[..3].to_vec()).await.unwrap();
+    tell(&store, &shop, "c", written[3..].to_vec()).await.unwrap();
+    assert_eq!(all(&store, &shop, "c").await, written);
     let some = store.chat_events(shop.clone(), chat("c"), 2, 2).await.unwrap();
-    assert_eq!(some, told[2..4]);
+    assert_eq!(some, written[2..4]);
     assert_eq!(store.chat_events(shop.clone(), chat("c"), 5, 9).await.unwrap(), []);
     assert_eq!(store.last_event(shop, chat("c")).await.unwrap(), 5);
 }
@@ -71,9 +71,9 @@ async fn bodies(store: Telemetry) {
     let shop = project("shop");
     let long = format!("{{\"text\":\"{}\"}}", "日本 \\u0000 ".repeat(200_000));
     let texts = ["{}", "{\"b\":1.0,\"a\":1e400}", long.as_str()];
-    let told: Vec<_> = (1..).zip(texts).map(|(seq, text)| event(seq, text)).collect();
-    tell(&store, &shop, "c", told.clone()).await.unwrap();
-    assert_eq!(all(&store, &shop, "c").await, told);
+    let written: Vec<_> = (1..).zip(texts).map(|(seq, text)| event(seq, text)).collect();
+    tell(&store, &shop, "c", written.clone()).await.unwrap();
+    assert_eq!(all(&store, &shop, "c").await, written);
     for (seq, kind) in (4..).zip(EventKind::ALL) {
         tell(&store, &shop, "c", vec![ChatEvent { kind, ..event(seq, "{}") }]).await.unwrap();
     }
@@ -112,11 +112,11 @@ async fn one_order(store: Telemetry) {
 
 async fn together(store: Telemetry) {
     let shop = project("shop");
-    let told = || batch(&shop).with(span("o").of("t").lasting(0, 1)).build();
-    let wrong = store.record_with_events(told(), chat("c"), vec![event(7, "7")]).await;
+    let written = || batch(&shop).with(span("o").of("t").lasting(0, 1)).build();
+    let wrong = store.record_with_events(written(), chat("c"), vec![event(7, "7")]).await;
     assert!(wrong.is_err());
     assert_eq!(ask::traces(&store, &shop).await, []);
-    store.record_with_events(told(), chat("c"), vec![event(1, "1")]).await.unwrap();
+    store.record_with_events(written(), chat("c"), vec![event(1, "1")]).await.unwrap();
     assert_eq!(ask::traces(&store, &shop).await.len(), 1);
     assert_eq!(all(&store, &shop, "c").await.len(), 1);
 }

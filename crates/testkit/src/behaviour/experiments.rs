@@ -22,7 +22,7 @@ pub const ALL: &[Behaviour] = &[
 ];
 
 /// An item run as a client reports it.
-fn told(experiment: &str, item: &str, run: &str) -> ExperimentItem {
+fn run_item(experiment: &str, item: &str, run: &str) -> ExperimentItem {
     ExperimentItem {
         experiment: ExperimentMetadata {
             id: experiment.to_owned(),
@@ -84,7 +84,7 @@ async fn runs(store: &Telemetry, shop: &ProjectId) -> Vec<Experiment> {
 }
 
 async fn told_in_any_order(store: Telemetry) {
-    let client = told("e", "i", "t");
+    let client = run_item("e", "i", "t");
     let span = seen(client.clone(), "s", 10);
     let orders = [[client.clone(), span.clone(), client.clone()], [span.clone(), client, span]];
     for (shop, order) in [project("one"), project("two")].into_iter().zip(orders) {
@@ -102,13 +102,13 @@ async fn told_in_any_order(store: Telemetry) {
 
 async fn repeats_are_kept(store: Telemetry) {
     let shop = project("shop");
-    let one = told("e", "i", "t1");
+    let one = run_item("e", "i", "t1");
     let words = vec![
         seen(one.clone(), "s1", 1),
         seen(one, "s2", 2),
-        told("e", "i", "t2"),
-        told("e", "j", "t2"),
-        told("f", "i", "t2"),
+        run_item("e", "i", "t2"),
+        run_item("e", "j", "t2"),
+        run_item("f", "i", "t2"),
     ];
     store.record(with(&shop, words.clone())).await.unwrap();
     store.record(with(&shop, words)).await.unwrap();
@@ -121,8 +121,8 @@ async fn repeats_are_kept(store: Telemetry) {
 
 async fn found_by_words(store: Telemetry) {
     let shop = project("shop");
-    let early = seen(told("early", "i", "t1"), "s1", 100);
-    let late = seen(told("late", "i", "t2"), "s2", 900);
+    let early = seen(run_item("early", "i", "t1"), "s1", 100);
+    let late = seen(run_item("late", "i", "t2"), "s2", 900);
     store.record(with(&shop, vec![late, early])).await.unwrap();
     let ids = |query| async {
         counts(&store, query).await.into_iter().map(|(id, _)| id).collect::<Vec<_>>()
@@ -150,8 +150,11 @@ async fn shown_with_outcome(store: Telemetry) {
         .with(trace("t").output(text("whole")))
         .with(observation("s").of("t").lasting(1, 2).output(text("step")))
         .build();
-    let words =
-        vec![told("e", "whole", "t"), seen(told("e", "step", "t"), "s", 1), told("e", "none", "x")];
+    let words = vec![
+        run_item("e", "whole", "t"),
+        seen(run_item("e", "step", "t"), "s", 1),
+        run_item("e", "none", "x"),
+    ];
     store.record(Batch { experiment_items: words, ..story }).await.unwrap();
     for item in items(&store, any(&shop)).await {
         let output = match &item.outcome {
@@ -172,10 +175,10 @@ async fn goes_with_others(store: Telemetry) {
         .with(score("a").on("accuracy").of_run("e").number(1.0).given(0))
         .build();
     let words = vec![
-        told("e", "i", "t1"),
-        told("e", "j", "t2"),
-        told("e", "k", "t3"),
-        told("f", "i", "t1"),
+        run_item("e", "i", "t1"),
+        run_item("e", "j", "t2"),
+        run_item("e", "k", "t3"),
+        run_item("f", "i", "t1"),
     ];
     store.record(Batch { experiment_items: words, ..story }).await.unwrap();
     store.delete_traces(shop.clone(), vec![TraceId::parse("t1").unwrap()]).await.unwrap();
@@ -199,8 +202,8 @@ async fn goes_with_others(store: Telemetry) {
 
 async fn keeps_to_its_project(store: Telemetry) {
     let (shop, other) = (project("shop"), project("other"));
-    store.record(with(&shop, vec![told("e", "i", "t")])).await.unwrap();
-    store.record(with(&other, vec![told("e", "x", "t")])).await.unwrap();
+    store.record(with(&shop, vec![run_item("e", "i", "t")])).await.unwrap();
+    store.record(with(&other, vec![run_item("e", "x", "t")])).await.unwrap();
     assert!(!store.delete_experiment(project("third"), "e".to_owned()).await.unwrap());
     store.forget_item(other.clone(), "i".to_owned()).await.unwrap();
     assert!(store.delete_experiment(other.clone(), "e".to_owned()).await.unwrap());

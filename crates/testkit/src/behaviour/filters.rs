@@ -293,16 +293,16 @@ fn is(column: TraceColumn, how: TextTest, word: &str) -> Condition<TraceColumn> 
 
 async fn few_traces_in_pages(store: Telemetry) {
     let shop = project("shop");
-    let mut told = batch(&shop);
+    let mut recorded = batch(&shop);
     for n in 0..24_i64 {
         let id = format!("t{n}");
         let about = trace(&id).in_session(&format!("s{}", n % 3)).for_user(&format!("u{}", n % 2));
         let step = |nth: i64| span(&format!("{id}-{nth}")).of(&id).beginning(nth * 7 + n / 2);
-        told = told.with(about).with_all((0..3).map(step));
+        recorded = recorded.with(about).with_all((0..3).map(step));
     }
-    let (mut model, told) = (Model::default(), told.build());
-    model.record(told.clone());
-    store.record(told).await.unwrap();
+    let (mut model, recorded) = (Model::default(), recorded.build());
+    model.record(recorded.clone());
+    store.record(recorded).await.unwrap();
     let equals = |column, word: &str| Condition {
         column,
         test: Test::Text(TextTest::Equals, word.to_owned()),

@@ -31,12 +31,12 @@ fn numbers(sample: &Sample) -> Vec<f64> {
 
 async fn samples(store: Telemetry) {
     let (shop, other) = (project("shop"), project("other"));
-    let told = batch(&shop)
+    let recorded = batch(&shop)
         .with(score("a").on("quality").of_trace("t").number(0.25).given(1))
         .with(score("b").on("quality").of_trace("t").number(0.5).given(2).from(ScoreSource::Eval))
         .with(score("c").on("ok").of_session("s").value(ScoreValue::Boolean(true)).given(3))
         .with(score("d").on("Ok").of_run("r").value(ScoreValue::Text("fine".into())).given(4));
-    store.record(told.build()).await.unwrap();
+    store.record(recorded.build()).await.unwrap();
     let read = store.score_samples(every(&shop)).await.unwrap();
     let names: Vec<_> = read.iter().map(|sample| (sample.name.as_str(), sample.total)).collect();
     assert_eq!(names, [("Ok", 1), ("ok", 1), ("quality", 2)]);
@@ -86,14 +86,14 @@ async fn told_pairs(
     query: PairQuery,
 ) -> Vec<(String, Option<f64>, Option<f64>)> {
     let pairs = store.score_pairs(query).await.unwrap();
-    let told = pairs.rows.iter();
-    told.map(|pair| (pair.trace.to_string(), pair.left.number(), pair.right.number())).collect()
+    let recorded = pairs.rows.iter();
+    recorded.map(|pair| (pair.trace.to_string(), pair.left.number(), pair.right.number())).collect()
 }
 
 async fn pairs(store: Telemetry) {
     let (shop, other) = (project("shop"), project("other"));
     let (eval, person) = (Some(ScoreSource::Eval), Some(ScoreSource::Annotation));
-    let told = batch(&shop)
+    let recorded = batch(&shop)
         .with(score("a1").on("q").of_trace("t1").number(1.0).given(1).from(ScoreSource::Eval))
         .with(score("a2").on("q").of_trace("t2").number(2.0).given(2).from(ScoreSource::Eval))
         .with(score("a3").on("q").of_trace("t2").number(3.0).given(3).from(ScoreSource::Eval))
@@ -101,7 +101,7 @@ async fn pairs(store: Telemetry) {
         .with(score("h1").on("q").of_trace("t1").number(5.0).given(5).from(ScoreSource::Annotation))
         .with(score("b2").on("other").of_trace("t2").number(6.0).given(6))
         .with(score("s").on("q").of_session("t3").number(7.0).given(7));
-    store.record(told.build()).await.unwrap();
+    store.record(recorded.build()).await.unwrap();
     let one = |trace: &str, left, right| (trace.to_owned(), Some(left), Some(right));
     let judges = compared(&shop, side("q", eval), side("q", person));
     assert_eq!(told_pairs(&store, judges).await, [one("t1", 1.0, 5.0)]);
@@ -117,12 +117,12 @@ async fn pairs(store: Telemetry) {
 
 async fn steps(store: Telemetry) {
     let shop = project("shop");
-    let told = batch(&shop)
+    let recorded = batch(&shop)
         .with(score("a").on("a").of_observation("t", "o1").number(1.0).given(1))
         .with(score("b").on("a").of_observation("t", "o2").number(2.0).given(2))
         .with(score("c").on("b").of_observation("t", "o1").number(3.0).given(3))
         .with(score("d").on("b").of_trace("t").number(4.0).given(4));
-    store.record(told.build()).await.unwrap();
+    store.record(recorded.build()).await.unwrap();
     let read = told_pairs(&store, compared(&shop, side("a", None), side("b", None))).await;
     let one = |left, right| ("t".to_owned(), Some(left), Some(right));
     assert_eq!(read, [one(2.0, 4.0), one(1.0, 3.0)]);

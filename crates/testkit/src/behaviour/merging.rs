@@ -35,11 +35,11 @@ async fn read_your_write(store: Telemetry) {
     let shop = project("shop");
     for n in 0..20 {
         let (t, o, s) = (format!("t{n}"), format!("o{n}"), format!("s{n}"));
-        let told = batch(&shop)
+        let written = batch(&shop)
             .with(trace(&t).named("checkout"))
             .with(span(&o).of(&t).lasting(n, n + 5))
             .with(score(&s).on("quality").of_trace(&t).number(1.0).given(n));
-        store.record(told.build()).await.unwrap();
+        store.record(written.build()).await.unwrap();
         assert_eq!(ask::trace(&store, &shop, &t).await.name.as_deref(), Some("checkout"));
         assert_eq!(ask::observation(&store, &shop, &o).await.start, at(n));
         assert_eq!(ask::scores(&store, &shop).await[0].id.to_string(), s);
@@ -53,16 +53,16 @@ async fn check_every_order(store: &Telemetry, words: &[Patch]) {
     model.record(batch(&project("p")).with_all(words.to_vec()).build());
     let expected = Reading::of_model(&model);
     for (n, order) in orders(words.len()).into_iter().enumerate() {
-        let told: Vec<Patch> = order.iter().map(|index| words[*index].clone()).collect();
+        let written: Vec<Patch> = order.iter().map(|index| words[*index].clone()).collect();
         let alone = project(&format!("alone-{n}"));
-        for word in told.iter().chain(&told) {
+        for word in written.iter().chain(&written) {
             store.record(batch(&alone).with(word.clone()).build()).await.unwrap();
         }
         let done = format!("one by one in order {order:?}");
         Reading::of_store(store, &alone).await.assert_equals(&expected, &done);
 
         let together = project(&format!("together-{n}"));
-        store.record(batch(&together).with_all(told.clone()).build()).await.unwrap();
+        store.record(batch(&together).with_all(written.clone()).build()).await.unwrap();
         let done = format!("together in order {order:?}");
         Reading::of_store(store, &together).await.assert_equals(&expected, &done);
     }
@@ -249,10 +249,10 @@ async fn a_stray_is_visible(store: Telemetry) {
 
 async fn same_id_in_two_traces(store: Telemetry) {
     let shop = project("shop");
-    let told = batch(&shop)
+    let written = batch(&shop)
         .with(span("o").of("t1").named("one").beginning(1).input(text("1")))
         .with(span("o").of("t2").named("two").beginning(2).input(text("2")));
-    store.record(told.build()).await.unwrap();
+    store.record(written.build()).await.unwrap();
     let names: Vec<_> =
         ask::observations(&store, &shop).await.into_iter().map(|seen| seen.name).collect();
     assert_eq!(names, [Some("one".to_owned()), Some("two".to_owned())]);
@@ -260,11 +260,11 @@ async fn same_id_in_two_traces(store: Telemetry) {
 
 async fn root_stands_in(store: Telemetry) {
     let shop = project("shop");
-    let told = batch(&shop)
+    let written = batch(&shop)
         .with(trace("t").by(Authority::Root).rooted_in("root"))
         .with(span("root").of("t").input(text("question")).output(text("answer")))
         .with(span("leaf").of("t").under("root").input(text("x")).output(text("y")));
-    store.record(told.build()).await.unwrap();
+    store.record(written.build()).await.unwrap();
     let content = ask::trace(&store, &shop, "t").await.content.unwrap();
     assert_eq!((content.input, content.output), (Some(text("question")), Some(text("answer"))));
 

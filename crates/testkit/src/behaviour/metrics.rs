@@ -224,7 +224,7 @@ fn is_near(read: &Figure, wanted: &Figure, off: f64) -> bool {
 }
 
 fn story(shop: &ProjectId) -> Batch {
-    let mut told = batch(shop);
+    let mut recorded = batch(shop);
     for n in 0..40_i64 {
         let trace_id = format!("t{}", n % 4);
         let kinds = [ObservationKind::Generation, ObservationKind::Tool, ObservationKind::Span];
@@ -248,20 +248,21 @@ fn story(shop: &ProjectId) -> Batch {
         if n % 14 == 0 {
             step = step.as_app_root();
         }
-        told = told.with(step);
+        recorded = recorded.with(step);
         if n % 8 == 0 {
             let judged = score(&format!("s{n}")).on("q").number(0.5).given(0);
-            told = told.with(judged.of_observation(&trace_id, &format!("o{n}")));
+            recorded = recorded.with(judged.of_observation(&trace_id, &format!("o{n}")));
         }
     }
-    told.with(trace("t0").named("chat").for_user("ann").in_session("s").tagged("a").tagged("b"))
+    recorded
+        .with(trace("t0").named("chat").for_user("ann").in_session("s").tagged("a").tagged("b"))
         .with(trace("t1").named("chat").for_user("bob").version("2").release("r").public(true))
         .with(trace("t2").for_user("ann").in_session("s").tagged("a").input(text("hello")))
         .with(trace("empty").named("").beginning(5 * HOUR))
         .build()
 }
 
-async fn told(store: &Telemetry) -> (ProjectId, Model) {
+async fn recorded(store: &Telemetry) -> (ProjectId, Model) {
     let shop = project("shop");
     let mut model = Model::default();
     model.record(story(&shop));
@@ -270,7 +271,7 @@ async fn told(store: &Telemetry) -> (ProjectId, Model) {
 }
 
 async fn every_dimension(store: Telemetry) {
-    let (shop, model) = told(&store).await;
+    let (shop, model) = recorded(&store).await;
     let steps = Granularity::ALL.map(Some).into_iter().chain([None]);
     for every in steps {
         for column in OBSERVATION_DIMENSIONS {
@@ -290,7 +291,7 @@ async fn every_dimension(store: Telemetry) {
 }
 
 async fn every_figure(store: Telemetry) {
-    let (shop, model) = told(&store).await;
+    let (shop, model) = recorded(&store).await;
     for by in [vec![], vec![By::Column(O::Kind)], vec![By::Column(O::TraceUser)]] {
         let metrics = all_figures(&OBSERVATION_MEASURES);
         check(&store, &model, MetricsQuery { by, metrics, ..ask::metrics(&shop) }).await;
@@ -308,7 +309,7 @@ async fn every_figure(store: Telemetry) {
 }
 
 async fn scores(store: Telemetry) {
-    let (shop, mut model) = told(&store).await;
+    let (shop, mut model) = recorded(&store).await;
     let label = |label: &str| ScoreValue::Categorical { label: label.to_owned(), number: None };
     let more = batch(&shop)
         .with(score("n1").on("quality").of_trace("t0").number(0.25).given(0))
@@ -366,7 +367,7 @@ fn is(column: O, word: &str) -> Condition<O> {
 }
 
 async fn conditions_narrow(store: Telemetry) {
-    let (shop, model) = told(&store).await;
+    let (shop, model) = recorded(&store).await;
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let conditions = [
         is(O::Name, "act"),
@@ -405,7 +406,7 @@ async fn conditions_narrow(store: Telemetry) {
 }
 
 async fn ranges_are_exact(store: Telemetry) {
-    let (shop, model) = told(&store).await;
+    let (shop, model) = recorded(&store).await;
     let edges = [-HOUR, -HOUR + 1, 0, 1, HOUR / 3, HOUR - 1, HOUR, HOUR + 1, 4 * HOUR, 9 * HOUR];
     for from in edges {
         for to in edges {
@@ -419,7 +420,7 @@ async fn ranges_are_exact(store: Telemetry) {
 }
 
 async fn sums_answer(store: Telemetry) {
-    let (shop, _) = told(&store).await;
+    let (shop, _) = recorded(&store).await;
     let range = TimeRange { from: Some(at(-HOUR + 1)), to: Some(at(9 * HOUR + 7)) };
     for column in [O::Environment, O::Kind, O::Name, O::Model] {
         let by = vec![By::Column(column), By::Month];
@@ -434,7 +435,7 @@ async fn sums_answer(store: Telemetry) {
 }
 
 async fn the_rest_is_read(store: Telemetry) {
-    let (shop, _) = told(&store).await;
+    let (shop, _) = recorded(&store).await;
     let least =
         MetricRequest { measure: Measure::Column(O::Latency), aggregation: Aggregation::Min };
     let score =
@@ -465,7 +466,7 @@ async fn other_names(store: Telemetry) {
 }
 
 async fn misfits(store: Telemetry) {
-    let (shop, _) = told(&store).await;
+    let (shop, _) = recorded(&store).await;
     let sum =
         |column| MetricRequest { measure: Measure::Column(column), aggregation: Aggregation::Sum };
     for query in [

@@ -51,7 +51,7 @@ const DIRECTIONS: [Direction; 2] = [Direction::Ascending, Direction::Descending]
 
 /// Twenty-three traces: some share a timestamp, a name or a user, and some have none.
 fn story(project: &ProjectId) -> BatchBuilder {
-    let mut told = batch(project);
+    let mut recorded = batch(project);
     for n in 0..23 {
         let id = format!("t{n:02}");
         let mut about = trace(&id).beginning(n / 3 * 1_000).public(n % 2 == 0);
@@ -61,15 +61,16 @@ fn story(project: &ProjectId) -> BatchBuilder {
         if n % 3 != 0 {
             about = about.for_user("ann").in_session(&format!("s{}", n % 5)).release("r");
         }
-        told = told.with(about.bookmarked(n % 5 == 0));
+        recorded = recorded.with(about.bookmarked(n % 5 == 0));
         if n % 5 != 0 {
             let cost = f64::from(u8::try_from(n).unwrap() % 4);
             let call = generation(&format!("g{n:02}")).of(&id).lasting(n * 10, n * 20);
-            told = told.with(call.tokens(n.unsigned_abs() % 6, 1).costing(cost));
+            recorded = recorded.with(call.tokens(n.unsigned_abs() % 6, 1).costing(cost));
         }
-        told = told.with(score(&format!("q{n:02}")).on("q").of_trace(&id).number(1.0).given(n / 4));
+        recorded = recorded
+            .with(score(&format!("q{n:02}")).on("q").of_trace(&id).number(1.0).given(n / 4));
     }
-    told
+    recorded
 }
 
 fn page(page: u64, limit: u64) -> Paging {
@@ -266,8 +267,8 @@ async fn arrivals(store: Telemetry) {
         let newer = trace(&format!("newer{round}")).beginning(1_000_000 + round);
         let older = trace(&format!("older{round}")).beginning(-round);
         let middle = trace(&format!("middle{round}")).beginning(2_000);
-        let told = batch(&shop).with(newer).with(older).with(middle);
-        store.record(told.build()).await.unwrap();
+        let recorded = batch(&shop).with(newer).with(older).with(middle);
+        store.record(recorded.build()).await.unwrap();
     }
     let seen = unique(&ids);
     let expected: Vec<String> = (0..23).map(|n| format!("t{n:02}")).collect();
@@ -276,12 +277,12 @@ async fn arrivals(store: Telemetry) {
 
 async fn counts_of_the_newest(store: Telemetry) {
     let shop = project("shop");
-    let mut told = story(&shop);
+    let mut recorded = story(&shop);
     for n in [1, 2, 3, 22] {
         let failed = span(&format!("f{n}")).of(&format!("t{n:02}")).beginning(n * 10);
-        told = told.with(failed.level(Level::Error));
+        recorded = recorded.with(failed.level(Level::Error));
     }
-    store.record(told.build()).await.unwrap();
+    store.record(recorded.build()).await.unwrap();
     let all = TallyQuery {
         project: shop.clone(),
         range: TimeRange::default(),
@@ -324,19 +325,20 @@ async fn counts_of_the_newest(store: Telemetry) {
 /// texts so long that a slice ends with one.
 async fn walks(store: Telemetry) {
     let ours = project("ours");
-    let mut told = batch(&ours).with(trace("t").beginning(0));
+    let mut recorded = batch(&ours).with(trace("t").beginning(0));
     for n in 0..2_500_i64 {
         let id = if n % 2 == 0 { format!("o{n}") } else { format!("{:016x}", n + 1) };
         let mut step = span(&id).of("t").lasting(n * 7 % 100, n * 7 % 100 + 1);
         if n % 500 == 0 {
             step = step.input(text(&"long ".repeat(500_000)));
         }
-        told = told.with(step);
-        told = told.with(score(&format!("q{n}")).on("good").of_trace("t").number(1.0).given(n % 9));
+        recorded = recorded.with(step);
+        recorded = recorded
+            .with(score(&format!("q{n}")).on("good").of_trace("t").number(1.0).given(n % 9));
     }
-    told = told.with(span("other").of("u").lasting(0, 1));
-    told = told.with(score("other").on("good").of_trace("u").number(1.0).given(0));
-    store.record(told.build()).await.unwrap();
+    recorded = recorded.with(span("other").of("u").lasting(0, 1));
+    recorded = recorded.with(score("other").on("good").of_trace("u").number(1.0).given(0));
+    store.record(recorded.build()).await.unwrap();
     let id = TraceId::parse("t").unwrap();
 
     let mut next = Some(ObservationCursor::new(ours.clone(), id.clone(), Detail::Content));
@@ -372,14 +374,14 @@ async fn walks(store: Telemetry) {
 
 async fn ranges(store: Telemetry) {
     let shop = project("shop");
-    let told = [1_000, 2_000, 3_000].map(|t| {
+    let recorded = [1_000, 2_000, 3_000].map(|t| {
         let id = format!("t{t}");
         batch(&shop)
             .with(trace(&id).beginning(t).in_session(&format!("s{t}")))
             .with(span(&format!("o{t}")).of(&id).lasting(t, t + 5))
             .with(score(&format!("q{t}")).on("q").of_trace(&id).number(0.0).given(t))
     });
-    for batch in told {
+    for batch in recorded {
         store.record(batch.build()).await.unwrap();
     }
     let range = TimeRange { from: Some(at(2_000)), to: Some(at(3_000)) };

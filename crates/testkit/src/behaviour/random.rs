@@ -62,10 +62,10 @@ pub fn check(open: fn() -> Fresh, stories: u32) {
     let fresh = open();
     let mut runner =
         TestRunner::new(Config { cases: stories, failure_persistence: None, ..Config::default() });
-    let told = Cell::new(0);
+    let written = Cell::new(0);
     let result = runner.run(&vec(happening(), 1..12), |story| {
-        told.set(told.get() + 1);
-        let shop = project(&format!("story-{}", told.get()));
+        written.set(written.get() + 1);
+        let shop = project(&format!("story-{}", written.get()));
         let event = tell(&fresh.store, &shop, &story);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             runtime.block_on(event);
@@ -82,9 +82,9 @@ async fn tell(store: &Telemetry, shop: &ProjectId, story: &[StoreOperation]) {
     for (moment, happening) in (0..).zip(story) {
         match happening {
             StoreOperation::Recorded(patches) => {
-                let told = batch(shop).received(moment).with_all(patches.clone()).build();
-                model.record(told.clone());
-                store.record(told).await.unwrap();
+                let written = batch(shop).received(moment).with_all(patches.clone()).build();
+                model.record(written.clone());
+                store.record(written).await.unwrap();
             }
             StoreOperation::DeletedBefore(millis) => {
                 delete_all_before(store, shop, *millis).await;

@@ -26,23 +26,24 @@ const DAY: i64 = 24 * 3_600_000;
 
 /// A trace per day for ten days, two per session, with observations and scores.
 fn ten_days(shop: &ProjectId) -> Batch {
-    let mut told = batch(shop);
+    let mut recorded = batch(shop);
     for day in 0..10 {
         let id = format!("t{day}");
         let about = trace(&id).beginning(day * DAY).in_session(&format!("s{}", day / 2));
-        told = told.with(about.input(text("hello")));
+        recorded = recorded.with(about.input(text("hello")));
         for n in 0..3 {
             let begin = day * DAY + n * 1_000;
             let call = generation(&format!("g{day}-{n}")).of(&id).lasting(begin, begin + 500);
             let call = call.calling("small").tokens(3, 4).costing(0.5).named("ask");
-            told = told.with(call.input(text("question")).metadata("day", &day.to_string()));
+            recorded =
+                recorded.with(call.input(text("question")).metadata("day", &day.to_string()));
         }
         let on = |id: &str| score(id).on("quality").number(0.5).given(day * DAY);
-        told = told
+        recorded = recorded
             .with(on(&format!("q{day}")).of_trace(&id))
             .with(on(&format!("r{day}")).of_observation(&id, &format!("g{day}-0")));
     }
-    told.with(score("s").on("quality").of_session("s1").number(1.0).given(0)).build()
+    recorded.with(score("s").on("quality").of_session("s1").number(1.0).given(0)).build()
 }
 
 /// Deletes slice by slice until nothing is left to delete; returns the number deleted.
@@ -108,8 +109,8 @@ async fn delete(store: &Telemetry, shop: &ProjectId, ids: &[&str]) -> u64 {
 async fn named_traces_go(store: Telemetry) {
     let (shop, other) = (project("shop"), project("other"));
     let mut model = Model::default();
-    for told in [ten_days(&shop), ten_days(&other)] {
-        store.record(told).await.unwrap();
+    for recorded in [ten_days(&shop), ten_days(&other)] {
+        store.record(recorded).await.unwrap();
     }
     model.record(ten_days(&shop));
     let before = Reading::of_store(&store, &other).await;
@@ -131,8 +132,8 @@ async fn named_traces_go(store: Telemetry) {
 
 async fn abandoned_goes(store: Telemetry) {
     let (shop, other) = (project("shop"), project("other"));
-    for told in [ten_days(&shop), ten_days(&other)] {
-        store.record(told).await.unwrap();
+    for recorded in [ten_days(&shop), ten_days(&other)] {
+        store.record(recorded).await.unwrap();
     }
     let before = Reading::of_store(&store, &other).await;
     assert_eq!(store.delete_abandoned().await.unwrap(), 0, "nothing is abandoned yet");
@@ -154,13 +155,13 @@ async fn abandoned_goes(store: Telemetry) {
 
 async fn many_traces_go(store: Telemetry) {
     let shop = project("shop");
-    let mut told = batch(&shop);
+    let mut recorded = batch(&shop);
     let ids: Vec<String> = (0..600).map(|n| format!("t{n}")).collect();
     for id in &ids {
         let step = |n: i64| observation(&format!("{id}-{n}")).of(id).beginning(n).named("step");
-        told = told.with_all((0..8).map(step)).with(trace(id).input(text("hello")));
+        recorded = recorded.with_all((0..8).map(step)).with(trace(id).input(text("hello")));
     }
-    store.record(told.build()).await.unwrap();
+    store.record(recorded.build()).await.unwrap();
     let all: Vec<&str> = ids.iter().map(String::as_str).collect();
     assert_eq!(delete(&store, &shop, &all[..599]).await, 599);
     let read = Reading::of_store(&store, &shop).await;
@@ -175,9 +176,9 @@ async fn a_new_beginning(store: Telemetry) {
     delete_all_before(&store, &shop, 20 * DAY).await;
     let mut model = Model::default();
     let late = observation("g0-0").of("t0").said_at(9).as_update().named("late").beginning(5);
-    let told = batch(&shop).with(late).build();
-    model.record(told.clone());
-    store.record(told).await.unwrap();
+    let recorded = batch(&shop).with(late).build();
+    model.record(recorded.clone());
+    store.record(recorded).await.unwrap();
     let read = Reading::of_store(&store, &shop).await;
     assert_eq!(read.observations, Reading::of_model(&model).observations);
     aggregates::check(&store, &model, ask::all_sums(&shop, &[], Step::Whole)).await;

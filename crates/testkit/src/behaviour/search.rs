@@ -42,13 +42,13 @@ fn names(hits: &TextHits<Observation>) -> Vec<String> {
 
 async fn found_anywhere(store: Telemetry) {
     let shop = project("shop");
-    let told = batch(&shop)
+    let recorded = batch(&shop)
         .with(span("in-name").of("t").named("Refund please").beginning(1))
         .with(span("in-input").of("t").input(text("a REFUND of 3 €")).beginning(2))
         .with(span("in-output").of("t").output(Payload::Json(json(r#"["refund"]"#))).beginning(3))
         .with(span("in-metadata").of("t").metadata("why", r#""refund""#).beginning(4))
         .with(span("nowhere").of("t").named("sale").input(text("re fund")).beginning(5));
-    store.record(told.build()).await.unwrap();
+    store.record(recorded.build()).await.unwrap();
     let hits = store.search(look_for("refund", &shop)).await.unwrap();
     assert_eq!(names(&hits), ["in-metadata", "in-output", "in-input", "in-name"]);
     assert_eq!(hits.cursor, None);
@@ -74,8 +74,8 @@ async fn tell_forty(store: &Telemetry, shop: &ProjectId) {
     for n in 0..40 {
         let said = if n % 4 == 0 { "needle" } else { "hay" };
         let step = span(&format!("o{n:02}")).of(&format!("t{}", n % 7)).lasting(n, n + 1);
-        let told = batch(shop).with(step.input(text(said)));
-        store.record(told.build()).await.unwrap();
+        let recorded = batch(shop).with(step.input(text(said)));
+        store.record(recorded.build()).await.unwrap();
     }
 }
 

@@ -26,15 +26,17 @@ const RECORDS: i64 = 2_300;
 
 /// Many traces of one observation each; one in a thousand is rare, and some share a timestamp.
 fn story() -> BatchBuilder {
-    let mut told = batch(&project("shop"));
+    let mut recorded = batch(&project("shop"));
     for n in 0..RECORDS {
         let name = if n % 1_000 == 3 { "rare" } else { "usual" };
         let id = format!("t{n}");
-        told = told.with(trace(&id).rooted_in(&format!("s{n}")).named(name).beginning(n / 4));
+        recorded =
+            recorded.with(trace(&id).rooted_in(&format!("s{n}")).named(name).beginning(n / 4));
         let step = span(&format!("s{n}")).of(&id).named(name).lasting(n / 4, n);
-        told = told.with(step.input(text(if n % 500 == 9 { "a parcel" } else { "a letter" })));
+        recorded =
+            recorded.with(step.input(text(if n % 500 == 9 { "a parcel" } else { "a letter" })));
     }
-    told
+    recorded
 }
 
 fn is<C>(column: C, how: TextTest, text: &str) -> Condition<C> {

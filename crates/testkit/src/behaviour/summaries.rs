@@ -37,13 +37,13 @@ fn dollars(amount: f64) -> Option<Money> {
 async fn a_trace_sums_up(store: Telemetry) {
     let shop = project("shop");
     let cached = [("input", 1), ("input_cached_tokens", 100), ("output", 2)];
-    let told = batch(&shop)
+    let recorded = batch(&shop)
         .with(span("a").of("t").lasting(100, 900).level(Level::Debug))
         .with(generation("b").of("t").lasting(200, 400).tokens(10, 5).costing(0.25))
         .with(generation("c").of("t").lasting(300, 1_000).using(&cached))
         .with(tool("d").of("t").lasting(50, 60).level(Level::Error))
         .with(event("e").of("t").beginning(2_000).level(Level::Warning));
-    store.record(told.build()).await.unwrap();
+    store.record(recorded.build()).await.unwrap();
     let sums = ask::trace(&store, &shop, "t").await.summary;
     let levels = sums.levels;
     assert_eq!((levels.debug, levels.default, levels.warning, levels.error), (1, 2, 1, 1));
@@ -89,13 +89,13 @@ async fn unknown_cost(store: Telemetry) {
 
 async fn a_session_sums_up(store: Telemetry) {
     let shop = project("shop");
-    let told = batch(&shop)
+    let recorded = batch(&shop)
         .with(trace("t1").in_session("s").beginning(500).in_environment("prod"))
         .with(trace("t2").in_session("s").beginning(100).in_environment("prod"))
         .with(trace("t3").in_session("other").beginning(900))
         .with(generation("g1").of("t1").lasting(500, 600).tokens(1, 2).costing(0.5))
         .with(generation("g2").of("t2").lasting(100, 200).tokens(10, 20));
-    store.record(told.build()).await.unwrap();
+    store.record(recorded.build()).await.unwrap();
     let session = ask::session(&store, &shop, "s").await.unwrap();
     assert_eq!((session.created_at, session.last_at), (at(100), at(500)));
     assert_eq!((session.traces, session.total_tokens), (2, 33));
@@ -110,7 +110,7 @@ async fn a_session_sums_up(store: Telemetry) {
 
 async fn sessions_are_filtered(store: Telemetry) {
     let shop = project("shop");
-    let told = batch(&shop)
+    let recorded = batch(&shop)
         .with(trace("t1").in_session("a").beginning(100).for_user("ann"))
         .with(trace("t2").in_session("a").beginning(200).for_user("bob"))
         .with(trace("t3").in_session("b").beginning(300).in_environment("prod"))
@@ -118,7 +118,7 @@ async fn sessions_are_filtered(store: Telemetry) {
         .with(generation("g1").of("t1").lasting(100, 5_100).tokens(1, 2).costing(0.5))
         .with(tool("x").of("t3").lasting(300, 400).level(Level::Error))
         .with(score("q").on("quality").of_session("a").number(0.5));
-    store.record(told.build()).await.unwrap();
+    store.record(recorded.build()).await.unwrap();
     let text = |how, text: &str| Test::Text(how, text.to_owned());
     let any = |word: &str| Test::AnyOf(vec![word.to_owned()]);
     let quality = Test::Key("quality".to_owned(), Box::new(Test::Number(Compare::Less, 0.6)));
@@ -149,11 +149,11 @@ async fn sessions_are_filtered(store: Telemetry) {
 
 async fn ends_of_sessions(store: Telemetry) {
     let (shop, other) = (project("shop"), project("other"));
-    let told = batch(&shop)
+    let recorded = batch(&shop)
         .with(trace("t1").in_session("s").beginning(500).for_user("ann"))
         .with(trace("t2").in_session("s").beginning(100).input(text("hello")))
         .with(span("bad").of("t1").lasting(500, 900).level(Level::Error));
-    store.record(told.build()).await.unwrap();
+    store.record(recorded.build()).await.unwrap();
     assert_eq!(ask::session(&store, &shop, "s").await.unwrap().errors, 1);
     let ids = ["s", "nobody's"].map(|id| SessionId::parse(id).unwrap()).to_vec();
     let ends = store.session_ends(shop, ids.clone()).await.unwrap();
@@ -169,14 +169,14 @@ async fn ends_of_sessions(store: Telemetry) {
 
 async fn a_trace_moves(store: Telemetry) {
     let shop = project("shop");
-    let told = batch(&shop)
+    let recorded = batch(&shop)
         .with(trace("t1").in_session("a").beginning(10))
         .with(trace("t2").in_session("a").beginning(20))
         .with(trace("t3").in_session("b").beginning(30))
         .with(generation("g1").of("t1").lasting(10, 11).tokens(1, 0).costing(1.0))
         .with(generation("g2").of("t2").lasting(20, 21).tokens(2, 0).costing(2.0))
         .with(generation("g3").of("t3").lasting(30, 31).tokens(4, 0));
-    store.record(told.build()).await.unwrap();
+    store.record(recorded.build()).await.unwrap();
     let moved = trace("t1").said_at(1).as_update().in_session("b");
     store.record(batch(&shop).with(moved).build()).await.unwrap();
     let a = ask::session(&store, &shop, "a").await.unwrap();
@@ -200,8 +200,8 @@ async fn an_empty_session_is_gone(store: Telemetry) {
 async fn late_steps_reach_the_session(store: Telemetry) {
     let shop = project("shop");
     let first = generation("g1").of("t").lasting(500, 501).tokens(1, 1);
-    let told = batch(&shop).with(trace("t").in_session("s")).with(first);
-    store.record(told.build()).await.unwrap();
+    let recorded = batch(&shop).with(trace("t").in_session("s")).with(first);
+    store.record(recorded.build()).await.unwrap();
     let late = generation("g2").of("t").lasting(100, 900).tokens(5, 5).costing(0.125);
     store.record(batch(&shop).with(late).build()).await.unwrap();
     let session = ask::session(&store, &shop, "s").await.unwrap();
@@ -211,8 +211,8 @@ async fn late_steps_reach_the_session(store: Telemetry) {
 
 async fn begins_with_its_first(store: Telemetry) {
     let shop = project("shop");
-    let told = batch(&shop).received(90_000).with(span("b").of("t").lasting(700, 800));
-    store.record(told.build()).await.unwrap();
+    let recorded = batch(&shop).received(90_000).with(span("b").of("t").lasting(700, 800));
+    store.record(recorded.build()).await.unwrap();
     assert_eq!(ask::trace(&store, &shop, "t").await.timestamp, at(700));
     let earlier = batch(&shop).received(91_000).with(span("a").of("t").lasting(600, 650));
     store.record(earlier.build()).await.unwrap();
@@ -226,19 +226,19 @@ async fn begins_with_its_first(store: Telemetry) {
 
 async fn what_hangs_on_traces(store: Telemetry) {
     let (shop, other) = (project("shop"), project("other"));
-    let told = batch(&shop)
+    let recorded = batch(&shop)
         .with(span("late").of("t").lasting(700, 800))
         .with(span("early").of("t").lasting(600, 650))
         .with(span("alone").of("u").lasting(100, 200))
         .with(score("old").of_trace("t").on("quality").number(1.0).given(1))
         .with(score("new").of_observation("t", "late").on("quality").number(1.0).given(2));
-    store.record(told.build()).await.unwrap();
+    store.record(recorded.build()).await.unwrap();
     let id = |text: &str| TraceId::parse(text).unwrap();
     let ids = vec![id("u"), id("nobody"), id("t")];
     let found = store.attached(shop, ids.clone()).await.unwrap();
-    let told = found.iter().map(|on| format!("{:?}", (&on.observations, &on.scores)));
+    let recorded = found.iter().map(|on| format!("{:?}", (&on.observations, &on.scores)));
     assert_eq!(
-        told.collect::<Vec<_>>(),
+        recorded.collect::<Vec<_>>(),
         [r#"(["alone"], [])"#, "([], [])", r#"(["early", "late"], ["new", "old"])"#]
     );
     let count = store.count_attached(project("shop"), ids.clone()).await.unwrap();
@@ -254,8 +254,8 @@ async fn much_on_one_trace(store: Telemetry) {
     let steps = (0..many).map(|n| span(&format!("o{n:05}")).of("t").lasting(many - n, many));
     let scores = (0..many)
         .map(|n| score(&format!("s{n:05}")).of_trace("t").on("quality").number(1.0).given(n));
-    let told = batch(&shop).with_all(steps).with_all(scores);
-    store.record(told.build()).await.unwrap();
+    let recorded = batch(&shop).with_all(steps).with_all(scores);
+    store.record(recorded.build()).await.unwrap();
     let ids = vec![TraceId::parse("t").unwrap()];
     let found = store.attached(shop.clone(), ids.clone()).await.unwrap().remove(0);
     let max = MAX_ATTACHED as usize;

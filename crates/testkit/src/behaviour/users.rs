@@ -74,7 +74,7 @@ async fn named(store: &Telemetry, query: UserQuery) -> Vec<(String, u64)> {
     users.rows.into_iter().map(|user| (user.id, user.sums.traces)).collect()
 }
 
-fn told(users: &[(&str, u64)]) -> Vec<(String, u64)> {
+fn recorded(users: &[(&str, u64)]) -> Vec<(String, u64)> {
     users.iter().map(|(user, traces)| ((*user).to_owned(), *traces)).collect()
 }
 
@@ -103,12 +103,12 @@ async fn sums(store: Telemetry) {
     let first_day = TimeRange { from: Some(at(5)), to: Some(at(DAY / 2)) };
     let in_time = UserScope { range: first_day, ..scope(&shop) };
     let query = UserQuery { scope: in_time, ..all(&shop) };
-    assert_eq!(named(&store, query).await, told(&[("Ann", 1)]), "whole days");
+    assert_eq!(named(&store, query).await, recorded(&[("Ann", 1)]), "whole days");
     let in_beta = UserScope { environments: vec!["beta".to_owned()], ..scope(&shop) };
     let query = UserQuery { scope: in_beta, ..all(&shop) };
-    assert_eq!(named(&store, query).await, told(&[("Ann", 1)]));
+    assert_eq!(named(&store, query).await, recorded(&[("Ann", 1)]));
     let query = UserQuery { containing: "AN".to_owned(), ..all(&shop) };
-    assert_eq!(named(&store, query).await, told(&[("Ann", 2)]));
+    assert_eq!(named(&store, query).await, recorded(&[("Ann", 2)]));
     assert_eq!(named(&store, all(&other)).await, []);
     assert_eq!(store.user_days(scope(&other), "Ann".to_owned()).await.unwrap(), []);
 }
@@ -179,5 +179,5 @@ async fn deleting(store: Telemetry) {
         model.delete_traces(&[id]);
         check(&store, &model, &shop).await;
     }
-    assert_eq!(named(&store, all(&shop)).await, told(&[("ann", 1)]));
+    assert_eq!(named(&store, all(&shop)).await, recorded(&[("ann", 1)]));
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// The stderr of a process, while it runs.
 #[derive(Debug)]
 pub(super) struct Log {
-    told: Arc<LogText>,
+    lines: Arc<LogText>,
     reader: Option<JoinHandle<()>>,
 }
 
@@ -19,8 +19,8 @@ struct LogText {
 impl Log {
     /// Reads in a separate thread, until the process closes the pipe.
     pub(super) fn follow(stderr: impl Read + Send + 'static) -> Self {
-        let told = Arc::<LogText>::default();
-        let heard = Arc::clone(&told);
+        let lines = Arc::<LogText>::default();
+        let heard = Arc::clone(&lines);
         let reader = std::thread::spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
                 let mut text = heard.text.lock().unwrap();
@@ -29,19 +29,19 @@ impl Log {
                 heard.grew.notify_all();
             }
         });
-        Self { told, reader: Some(reader) }
+        Self { lines, reader: Some(reader) }
     }
 
     pub(super) fn text(&self) -> String {
-        self.told.text.lock().unwrap().clone()
+        self.lines.text.lock().unwrap().clone()
     }
 
     /// Waits for a text; `false` on timeout.
     pub(super) fn wait_for(&self, wanted: &str, patience: Duration) -> bool {
-        let told = self.told.text.lock().unwrap();
+        let lines = self.lines.text.lock().unwrap();
         let is_missing = |text: &mut String| !text.contains(wanted);
         let (_told, waited) =
-            self.told.grew.wait_timeout_while(told, patience, is_missing).unwrap();
+            self.lines.grew.wait_timeout_while(lines, patience, is_missing).unwrap();
         !waited.timed_out()
     }
 

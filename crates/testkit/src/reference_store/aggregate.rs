@@ -46,7 +46,7 @@ fn value(seen: &Observation, of: &Trace, dimension: Dimension) -> Option<String>
         Dimension::Model => seen.model.clone(),
         Dimension::Level => Some(seen.level.as_str().to_owned()),
         Dimension::Version => seen.version.clone(),
-        Dimension::Agent => seen.agent.clone(),
+        Dimension::Agent => agent(seen, of),
         Dimension::TraceName => of.name.clone(),
         Dimension::User => of.user.clone(),
         Dimension::Prompt => seen.prompt.as_ref().map(|prompt| prompt.name.clone()),
@@ -56,6 +56,11 @@ fn value(seen: &Observation, of: &Trace, dimension: Dimension) -> Option<String>
             (!of.tags.is_empty()).then(|| serde_json::to_string(&of.tags).unwrap_or_default())
         }
     }
+}
+
+/// The agent of an observation: that of its trace.
+pub(super) fn agent(seen: &Observation, of: &Trace) -> Option<String> {
+    of.agent.clone().filter(|agent| !agent.is_empty()).or_else(|| seen.agent.clone())
 }
 
 fn add(sums: &mut Sums, seen: &Observation) {

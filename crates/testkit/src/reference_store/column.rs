@@ -267,7 +267,7 @@ pub(super) fn of_observation(
         ObservationColumn::StatusMessage => Cell::Text(seen.status_message.clone()),
         ObservationColumn::Version => Cell::Text(seen.version.clone()),
         ObservationColumn::Environment => Cell::Text(Some(seen.environment.to_string())),
-        ObservationColumn::Agent => Cell::Text(seen.agent.clone()),
+        ObservationColumn::Agent => Cell::Text(super::aggregate::agent(seen, of)),
         ObservationColumn::Model => Cell::Text(seen.model.clone()),
         ObservationColumn::PromptName => Cell::Text(prompt.map(|prompt| prompt.name.clone())),
         ObservationColumn::PromptVersion => {

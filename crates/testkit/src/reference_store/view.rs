@@ -12,9 +12,9 @@ use ratchet_core::time::Timestamp;
 
 use super::{Model, PatchLog, home};
 
-pub(super) fn observation(told: &PatchLog<ObservationPatch>) -> Observation {
-    let patch = told.patch.clone();
-    let start = patch.start.0.or(patch.end.0).unwrap_or(told.first_at);
+pub(super) fn observation(recorded: &PatchLog<ObservationPatch>) -> Observation {
+    let patch = recorded.patch.clone();
+    let start = patch.start.0.or(patch.end.0).unwrap_or(recorded.first_at);
     let counted = patch.has_counted_usage();
     Observation {
         trace: home(&patch),
@@ -39,8 +39,8 @@ pub(super) fn observation(told: &PatchLog<ObservationPatch>) -> Observation {
         // The reference store has no prices.
         pricing_tier: None,
         prompt: patch.prompt.into_value(),
-        created_at: told.first_at,
-        updated_at: told.last_at,
+        created_at: recorded.first_at,
+        updated_at: recorded.last_at,
         content: Some(Content {
             input: patch.input.into_value(),
             output: patch.output.into_value(),
@@ -50,15 +50,16 @@ pub(super) fn observation(told: &PatchLog<ObservationPatch>) -> Observation {
 }
 
 pub(super) fn trace(model: &Model, id: TraceId) -> Trace {
-    let told = model.traces.get(&id);
-    let of_trace = |told: &&PatchLog<ObservationPatch>| home(&told.patch) == id;
+    let recorded = model.traces.get(&id);
+    let of_trace = |recorded: &&PatchLog<ObservationPatch>| home(&recorded.patch) == id;
     let steps: Vec<_> = model.observations.values().filter(of_trace).collect();
-    let seen: Vec<_> = steps.iter().map(|told| observation(told)).collect();
-    let patch = told.map_or_else(|| TracePatch::new(id.clone()), |told| told.patch.clone());
-    let heard = told.into_iter().map(|told| told.first_at);
-    let first_at = heard.chain(steps.iter().map(|told| told.first_at)).min().unwrap();
-    let heard = told.into_iter().map(|told| told.last_at);
-    let last_at = heard.chain(steps.iter().map(|told| told.last_at)).max().unwrap();
+    let seen: Vec<_> = steps.iter().map(|recorded| observation(recorded)).collect();
+    let patch =
+        recorded.map_or_else(|| TracePatch::new(id.clone()), |recorded| recorded.patch.clone());
+    let heard = recorded.into_iter().map(|recorded| recorded.first_at);
+    let first_at = heard.chain(steps.iter().map(|recorded| recorded.first_at)).min().unwrap();
+    let heard = recorded.into_iter().map(|recorded| recorded.last_at);
+    let last_at = heard.chain(steps.iter().map(|recorded| recorded.last_at)).max().unwrap();
     let summary = TraceSummary::of(&seen);
     let content = content(&patch, &seen);
     Trace {
@@ -110,23 +111,23 @@ pub(super) fn session(id: SessionId, traces: &[Trace]) -> Session {
     }
 }
 
-pub(super) fn score(told: &PatchLog<ScorePatch>) -> Option<Score> {
-    let patch = told.patch.clone();
+pub(super) fn score(recorded: &PatchLog<ScorePatch>) -> Option<Score> {
+    let patch = recorded.patch.clone();
     Some(Score {
         id: patch.id,
         target: patch.target.into_value()?,
         name: patch.name.into_value()?,
         value: patch.value.into_value()?,
         source: patch.source.into_value().unwrap_or_default(),
-        timestamp: patch.timestamp.0.unwrap_or(told.first_at),
+        timestamp: patch.timestamp.0.unwrap_or(recorded.first_at),
         environment: patch.environment.into_value().unwrap_or_default(),
         comment: patch.comment.into_value(),
         author: patch.author.into_value(),
         config: patch.config.into_value(),
         queue: patch.queue.into_value(),
         metadata: pairs(&patch.metadata),
-        created_at: told.first_at,
-        updated_at: told.last_at,
+        created_at: recorded.first_at,
+        updated_at: recorded.last_at,
     })
 }
 

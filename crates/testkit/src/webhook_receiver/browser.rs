@@ -64,10 +64,10 @@ impl FakeBrowser {
         let key = LessSafeKey::new(UnboundKey::new(&AES_128_GCM, &key).unwrap());
         let mut record = sealed.to_vec();
         let nonce = Nonce::assume_unique_for_key(nonce);
-        let told = key.open_in_place(nonce, Aad::empty(), &mut record).unwrap();
-        let (end, told) = told.split_last().unwrap();
+        let recorded = key.open_in_place(nonce, Aad::empty(), &mut record).unwrap();
+        let (end, recorded) = recorded.split_last().unwrap();
         assert_eq!(*end, 2, "the last record");
-        serde_json::from_slice(told).unwrap()
+        serde_json::from_slice(recorded).unwrap()
     }
 
     /// Verifies the sender of a message like a push service, and returns the claims.

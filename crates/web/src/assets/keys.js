@@ -12,7 +12,7 @@ const ROWS_HELP = [["j / k", "next and previous row"], ["Enter", "open the row"]
 // What a trace's page adds; see trace.js.
 const TRACE_HELP = [
   ["j / k or ↓ / ↑", "next and previous observation"], ["← / →", "collapse and expand"], ["e", "next error"],
-  ["Enter", "focus content"], ["r", "toggle raw view"], ["c", "copy link to observation"],
+  ["Enter", "focus content"], ["r", "toggle raw view"], ["c", "copy link to observation"], ["f", "search the tree"],
 ];
 
 function move(step) {

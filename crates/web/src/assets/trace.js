@@ -55,6 +55,7 @@ function settle(nodes) {
     if (node.dataset.id) numberOf.set(node.dataset.id, number);
     node.tabIndex = node.ariaSelected === "true" ? 0 : -1;
     node.hidden = isHidden(number);
+    if (node.ariaExpanded !== null) node.setAttribute("aria-expanded", String(!closed.has(number)));
   }
 }
 
@@ -131,6 +132,36 @@ function neighbour(number, step) {
     if (next > from && next <= from + below) { next = step > 0 ? from + below + 1 : from; break; }
   }
   return Math.max(0, Math.min(total - 1, next));
+}
+
+/** Puts every line where the closed ones leave it. */
+function relay() {
+  for (const chunk of chunks) {
+    if (hasLines(chunk)) settle(chunk.querySelectorAll(".node"));
+    else if (!away.has(chunk)) {
+      let lines = 0;
+      for (let number = Number(chunk.dataset.from); number < Number(chunk.dataset.to); number += 1) lines += isHidden(number) ? 0 : 1;
+      keepRoom(chunk, lines);
+    } else keepRoom(chunk, away.get(chunk).filter((node) => !isHidden(Number(node.dataset.row))).length);
+  }
+  tidy();
+}
+
+/** Collapses all branches, or expands all that is collapsed. */
+function foldAll(button) {
+  const isFolding = button.getAttribute("aria-pressed") === "false";
+  closed.clear();
+  const branches = isFolding && tree.dataset.branches ? tree.dataset.branches.split(",") : [];
+  for (const branch of branches) {
+    const [number, below] = branch.split(":").map(Number);
+    closed.set(number, below);
+  }
+  for (const node of tree.querySelectorAll(".node[aria-expanded]")) {
+    node.setAttribute("aria-expanded", String(!closed.has(Number(node.dataset.row))));
+  }
+  button.setAttribute("aria-pressed", String(isFolding));
+  button.textContent = isFolding ? "Expand" : "Collapse";
+  relay();
 }
 
 async function fold(number, isOpen) {
@@ -269,7 +300,7 @@ addEventListener("popstate", async () => {
 const isPlain = (event) => !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey && event.button === 0;
 page.addEventListener("click", (event) => {
   if (!isPlain(event)) return;
-  const target = event.target.closest(".twist, .node, .strip a, [data-view], [data-load], [data-next-error], [data-copy-link]");
+  const target = event.target.closest(".twist, .node, .strip a, [data-view], [data-load], [data-next-error], [data-copy-link], [data-copy-payload], [data-fold-all]");
   if (!target) return;
   const node = target.closest(".node");
   if (node) {
@@ -289,7 +320,36 @@ page.addEventListener("click", (event) => {
     event.preventDefault();
     loadAll(target);
   } else if ("nextError" in target.dataset) nextError();
+  else if ("foldAll" in target.dataset) foldAll(target);
+  else if ("copyPayload" in target.dataset) copyPayload(target.dataset.copyPayload);
   else if ("copyLink" in target.dataset) copyLink();
+});
+
+// Search in the tree: Enter goes from match to match.
+
+const finder = page.querySelector("[data-tree-find]");
+let matches = { text: "", lines: [] };
+async function find(direction) {
+  const text = finder.elements.text.value.trim();
+  const output = finder.querySelector("output");
+  if (!text) { output.textContent = ""; return; }
+  if (matches.text !== text) {
+    const answer = await fetch(`${base}/matching-rows${query({ text, view: "" })}`);
+    if (!answer.ok) return toast(`Search failed: the server returned ${answer.status}`);
+    const found = await answer.text();
+    matches = { text, lines: found ? found.split(",").map(Number) : [], at: -1 };
+  }
+  const { lines } = matches;
+  if (!lines.length) { output.textContent = "no match"; return; }
+  matches.at = (matches.at + direction + lines.length) % lines.length;
+  if (matches.at < 0) matches.at = lines.length - 1;
+  output.textContent = `${matches.at + 1} of ${lines.length}`;
+  await choose(lines[matches.at], { remember: true });
+}
+finder?.addEventListener("submit", (event) => { event.preventDefault(); find(1); });
+finder?.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && event.shiftKey) { event.preventDefault(); find(-1); }
+  if (event.key === "Escape") { finder.reset(); finder.querySelector("output").textContent = ""; tree.querySelector('[tabindex="0"]')?.focus(); }
 });
 
 // Keys.
@@ -307,6 +367,17 @@ async function copyLink() {
     toast("Link copied");
   } catch {
     toast("Copying was blocked by the browser");
+  }
+}
+
+async function copyPayload(address) {
+  try {
+    const answer = await fetch(address);
+    if (!answer.ok) throw new Error();
+    await navigator.clipboard.writeText(await answer.text());
+    toast("Copied");
+  } catch {
+    toast("Copying was blocked by the browser, or the payload could not be loaded");
   }
 }
 
@@ -336,6 +407,7 @@ const go = (key) => document.querySelector(`.neighbours [data-key="${key}"]`)?.c
 const KEYS = {
   j: () => step(1), k: () => step(-1), ArrowDown: () => step(1), ArrowUp: () => step(-1),
   ArrowLeft: close, ArrowRight: open, e: nextError, c: copyLink, "[": () => go("["), "]": () => go("]"),
+  f: () => finder?.elements.text.focus(),
   Home: () => choose(0, { focus: true, remember: true }),
   End: () => choose(total - 1, { focus: true, remember: true }),
   Enter: () => document.getElementById("content").focus(),

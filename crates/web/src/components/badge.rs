@@ -1,11 +1,10 @@
 use maud::{Markup, html};
 use ratchet_core::record::observation::{Level, ObservationKind};
-use ratchet_core::record::score::ScoreSource;
 
 use super::icon::{Icon, icon};
 
 /// Who decided: the one meaning of colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Decider {
     Code,
     Model,
@@ -22,12 +21,8 @@ impl Decider {
         }
     }
 
-    pub const fn of_source(source: ScoreSource) -> Self {
-        match source {
-            ScoreSource::Api => Self::Code,
-            ScoreSource::Eval => Self::Model,
-            ScoreSource::Annotation => Self::Human,
-        }
+    pub const fn name(self) -> &'static str {
+        self.class()
     }
 
     /// Who is at work in a kind of step.

@@ -4,8 +4,7 @@ use maud::{Markup, html};
 use ratchet_core::money::Money;
 use ratchet_core::time::Timestamp;
 
-const MONTHS: [&str; 12] =
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+use crate::viewer_time::ViewerTime;
 
 /// A count: `950`, `12.3 k`, `4.0 M`.
 pub fn count(n: u64) -> String {
@@ -185,24 +184,10 @@ pub fn digits(value: f64) -> String {
     if part.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{part}") }
 }
 
-/// A moment: `15 Nov 10:33:17`, with its year where that is another, and all of it on hover.
-pub fn when(at: Timestamp, now: Timestamp) -> Markup {
-    html! { time datetime=(at) title=(exact_moment(at)) { (short_moment(at, now)) } }
-}
-
-/// A moment without markup, in UTC: `15 Nov 10:33:17`, or `15 Nov 2025 10:33:17` in another year.
-pub fn short_moment(at: Timestamp, now: Timestamp) -> String {
-    let (exact, today) = (at.to_string(), now.to_string());
-    let part = |range: std::ops::Range<usize>| exact.get(range).unwrap_or_default();
-    let month =
-        part(5..7).parse::<usize>().ok().and_then(|month| MONTHS.get(month.wrapping_sub(1)));
-    let (day, month) = (part(8..10).trim_start_matches('0'), month.unwrap_or(&""));
-    let (year, time) = (part(0..4), part(11..19));
-    if today.get(0..4) == Some(year) {
-        format!("{day} {month} {time}")
-    } else {
-        format!("{day} {month} {year} {time}")
-    }
+/// A moment in the viewer's zone: `15 Nov 10:33:17`, with its year where that is another, and all
+/// of it in UTC on hover.
+pub fn when(at: Timestamp, time: &ViewerTime) -> Markup {
+    html! { time datetime=(at) title=(exact_moment(at)) { (time.short(at)) } }
 }
 
 /// A moment with its year, all its digits and its zone: `2026-11-15 10:33:17.123 UTC`.
@@ -211,8 +196,8 @@ pub fn exact_moment(at: Timestamp) -> String {
 }
 
 /// How long ago: `now`, `5 m ago`, `3 h ago`, `2 d ago`, with the exact time on hover.
-pub fn ago(at: Timestamp, now: Timestamp) -> Markup {
-    let minutes = now.since(at) / 60_000_000_000;
+pub fn ago(at: Timestamp, time: &ViewerTime) -> Markup {
+    let minutes = time.now.since(at) / 60_000_000_000;
     let text = match minutes {
         i64::MIN..=0 => "now".to_owned(),
         1..=59 => format!("{minutes} min ago"),
@@ -272,11 +257,8 @@ mod tests {
     }
 
     #[test]
-    fn moments_read_like_a_diary() {
-        let at = |text: &str| Timestamp::parse(text).unwrap();
-        let (moment, new_year) = (at("2026-11-05T10:33:17.123Z"), at("2027-01-01T00:00:00Z"));
-        assert_eq!(short_moment(moment, moment), "5 Nov 10:33:17");
-        assert_eq!(short_moment(moment, new_year), "5 Nov 2026 10:33:17");
+    fn exact_moments_name_their_zone() {
+        let moment = Timestamp::parse("2026-11-05T10:33:17.123Z").unwrap();
         assert_eq!(exact_moment(moment), "2026-11-05 10:33:17.123 UTC");
     }
 

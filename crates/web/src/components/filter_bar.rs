@@ -13,19 +13,22 @@ pub(crate) struct FilterField<'a> {
     pub(crate) kept: Markup,
     pub(crate) typed: &'a str,
     pub(crate) example: &'a str,
+    /// What the script completes, as JSON; empty for nothing.
+    pub(crate) suggestions: String,
     /// What was typed and means nothing, and why.
     pub(crate) problems: Vec<(&'a str, &'a str)>,
 }
 
 /// Draws the field, and below it what could not be understood.
 pub(crate) fn field(field: &FilterField<'_>) -> Markup {
-    let FilterField { action, kept, typed, example, problems } = field;
+    let FilterField { action, kept, typed, example, suggestions, problems } = field;
     html! {
         form.filter method="get" action=(action) role="search" {
             (kept)
             label.sr for="q" { "Filter" }
             (icon(Icon::Find))
             input #q type="search" name="q" value=(typed) placeholder=(example) data-filter
+                  data-suggest=[(!suggestions.is_empty()).then_some(suggestions)]
                   autocomplete="off" autocapitalize="off" spellcheck="false"
                   aria-describedby=[(!problems.is_empty()).then_some("q-problems")];
             button.button type="submit" { "Filter" }

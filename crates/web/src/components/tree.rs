@@ -21,6 +21,10 @@ pub(crate) struct TreeLine {
     /// The drawing of its kind.
     pub(crate) glyph: Markup,
     pub(crate) name: String,
+    /// Model or argument, after the name.
+    pub(crate) detail: Option<String>,
+    /// Wrapper spans that the line stands for.
+    pub(crate) merged: usize,
     /// Depth, from 0.
     pub(crate) depth: usize,
     /// How many lines after it belong below it.
@@ -68,10 +72,11 @@ fn line(line: &TreeLine) -> Markup {
           data-row=(line.number) data-id=[&line.id] data-below=[(line.below > 0).then_some(line.below)]
           aria-level=(line.depth + 1) aria-posinset=(line.among.0) aria-setsize=(line.among.1)
           aria-expanded=[(line.below > 0).then_some("true")]
-          aria-selected=(line.is_selected) title=(line.name) {
+          aria-selected=(line.is_selected) title=(title(line)) {
             span.twist { @if line.below > 0 { (icon(Icon::Down)) } }
             (line.glyph)
-            span.node-name { bdi { (line.name) } }
+            span.node-name { bdi { (line.name) }
+                @if let Some(detail) = &line.detail { span.muted { " · " bdi { (detail) } } } }
             @if line.failure == Failure::Itself { span.sr { "Error" } }
             @if let Some(mark) = line.mark { (marked(mark)) }
             (line.scores)
@@ -82,6 +87,18 @@ fn line(line: &TreeLine) -> Markup {
             span.node-time { @if let Some(nanos) = line.duration { (figure::duration(nanos)) } }
             span.node-cost { @if let Some(cost) = line.cost { (figure::money_in_part(cost, line.approximate_cost)) } }
         }
+    }
+}
+
+fn title(line: &TreeLine) -> String {
+    let mut title = line.name.clone();
+    if let Some(detail) = &line.detail {
+        title = format!("{title} · {detail}");
+    }
+    match line.merged {
+        0 => title,
+        1 => format!("{title} (with a wrapper span that says the same)"),
+        n => format!("{title} (with {n} wrapper spans that say the same)"),
     }
 }
 

@@ -1,5 +1,7 @@
-use ratchet_core::record::field_table::{FieldKind, OBSERVATION, RecordTable, TRACE};
-use ratchet_store::query::{Compare, Condition, ObservationColumn, Test, TextTest, TraceColumn};
+use ratchet_core::record::field_table::{FieldKind, OBSERVATION, RecordTable, SESSION, TRACE};
+use ratchet_store::query::{
+    Compare, Condition, ObservationColumn, SessionColumn, Test, TextTest, TraceColumn,
+};
 
 use super::{Filter, Pattern, RecordField, ScoreCondition, Term, TermCondition};
 
@@ -14,6 +16,11 @@ impl Filter {
         self.terms.iter().filter_map(|term| condition(term, &OBSERVATION)).collect()
     }
 
+    /// The conditions on sessions; texts are searched for another way.
+    pub(crate) fn on_sessions(&self) -> Vec<Condition<SessionColumn>> {
+        self.terms.iter().filter_map(|term| condition(term, &SESSION)).collect()
+    }
+
     /// The texts to search for, and whether each must be there.
     pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, bool)> {
         self.terms.iter().filter_map(|term| match &term.what {
@@ -26,7 +33,7 @@ impl Filter {
     }
 }
 
-fn condition<C: Copy>(term: &Term, table: &'static RecordTable<C>) -> Option<Condition<C>> {
+fn condition<C: Copy, O>(term: &Term, table: &'static RecordTable<C, O>) -> Option<Condition<C>> {
     let negated = term.negated;
     let column = |field: RecordField| table.filter(field).map(|found| found.column);
     match &term.what {

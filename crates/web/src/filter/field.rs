@@ -1,5 +1,5 @@
 use ratchet_core::record::field_table::{
-    FIELDS, FieldFacts, FieldKind, OBSERVATION, RecordField, TRACE,
+    FIELDS, FieldFacts, FieldKind, OBSERVATION, RecordField, SESSION, TRACE,
 };
 
 /// Which list is filtered: some words make sense on one of them only.
@@ -7,6 +7,7 @@ use ratchet_core::record::field_table::{
 pub(crate) enum ListKind {
     Traces,
     Observations,
+    Sessions,
 }
 
 impl ListKind {
@@ -14,6 +15,7 @@ impl ListKind {
         match self {
             Self::Traces => "traces",
             Self::Observations => "observations",
+            Self::Sessions => "sessions",
         }
     }
 
@@ -22,6 +24,7 @@ impl ListKind {
         match self {
             Self::Traces => TRACE.filter(field).is_some(),
             Self::Observations => OBSERVATION.filter(field).is_some(),
+            Self::Sessions => SESSION.filter(field).is_some(),
         }
     }
 

@@ -65,11 +65,11 @@ fn allowed(on: ListKind, field: RecordField, name: &str) -> Result<(), String> {
     if on.has_filter(field) {
         return Ok(());
     }
-    let (here, there) = match on {
-        ListKind::Traces => ("traces have", "observations"),
-        ListKind::Observations => ("observations have", "traces"),
-    };
-    Err(format!("{here} no filter “{name}” ({there} do); use {}", names(on)))
+    let lists = [ListKind::Traces, ListKind::Observations, ListKind::Sessions];
+    let others = lists.into_iter().filter(|other| other.has_filter(field));
+    let others: Vec<_> = others.map(ListKind::word).collect();
+    let (here, there) = (on.word(), others.join(" and "));
+    Err(format!("{here} have no filter “{name}” ({there} do); use {}", names(on)))
 }
 
 fn single(asked: &FieldTerm) -> Result<&Item, String> {

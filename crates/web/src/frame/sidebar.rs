@@ -13,12 +13,12 @@ pub(super) fn rail(ctx: &RequestContext, current: Section) -> Markup {
     html! {
         nav.rail aria-label="Pages" {
             a.brand href=(Section::Home.link(ctx)) { (icon(Icon::Ratchet)) span { "Ratchet" } }
-            @for (stage, sections) in Section::RAIL {
+            @for (stage, sections) in visible(ctx) {
                 @if let Some(stage) = stage { p.stage { (stage) } }
                 ul {
                     @for section in sections {
-                        li.on-phones[ON_PHONES.contains(section)] {
-                            (entry(ctx, *section, current))
+                        li.on-phones[ON_PHONES.contains(&section)] {
+                            (entry(ctx, section, current))
                         }
                     }
                 }
@@ -28,16 +28,26 @@ pub(super) fn rail(ctx: &RequestContext, current: Section) -> Markup {
     }
 }
 
+/// The stages whose pages the viewer may see: a reviewer sees queues only.
+fn visible(ctx: &RequestContext) -> Vec<(Option<&'static str>, Vec<Section>)> {
+    let may_see = |section: &Section| ctx.viewer.can_read() || *section == Section::Queues;
+    let stage = |(stage, sections): (Option<&'static str>, &[Section])| {
+        (stage, sections.iter().copied().filter(may_see).collect::<Vec<_>>())
+    };
+    let stages = Section::RAIL.into_iter().map(stage);
+    stages.filter(|(_, sections)| !sections.is_empty()).collect()
+}
+
 /// On phones: the pages that the bar has no room for.
 fn more(ctx: &RequestContext, current: Section) -> Markup {
     let is_here = !ON_PHONES.contains(&current);
-    let others = Section::RAIL.iter().flat_map(|(_, sections)| sections.iter());
+    let others = visible(ctx).into_iter().flat_map(|(_, sections)| sections);
     html! {
         details.menu.more {
             summary.here[is_here] { (icon(Icon::More)) span { "More" } }
             div.menu-list {
                 @for section in others.filter(|section| !ON_PHONES.contains(section)) {
-                    (entry(ctx, *section, current))
+                    (entry(ctx, section, current))
                 }
             }
         }

@@ -1,5 +1,4 @@
 use maud::{Markup, html};
-use ratchet_core::time::Timestamp;
 
 use super::Section;
 use crate::components::icon::{Icon, icon};
@@ -24,6 +23,9 @@ pub(super) fn bar(ctx: &RequestContext) -> Markup {
             (environment_menu(ctx))
             (agent_menu(ctx))
             (span_menu(ctx))
+            span.zone.muted.on-desks title="Time zone of this browser; UTC on hover over a time. Days in charts are those of UTC." {
+                (ctx.time.zone_name())
+            }
             div.bar-end {
                 button.find type="button" data-palette aria-keyshortcuts="Control+K" {
                     (icon(Icon::Find)) span { "Search" } kbd { "Ctrl K" }
@@ -126,11 +128,12 @@ fn span_menu(ctx: &RequestContext) -> Markup {
     )
 }
 
-/// Any two moments, in UTC.
+/// Any two moments, in the viewer's zone.
 fn from_to(ctx: &RequestContext) -> Markup {
     let range = ctx.range();
     let to = range.to.unwrap_or(ctx.now);
-    let minute = |at: Timestamp| at.to_string().chars().take(16).collect::<String>();
+    let minute = |at| ctx.time.form_minute(at);
+    let zone = ctx.time.zone_name();
     let here = ctx.here();
     let kept = here.pairs().filter(|(name, _)| !["range", "cursor"].contains(name));
     html! {
@@ -138,7 +141,7 @@ fn from_to(ctx: &RequestContext) -> Markup {
             @for (name, value) in kept { input type="hidden" name=(name) value=(value); }
             label { "From" input type="datetime-local" name="from" required
                 value=[range.from.map(minute)]; }
-            label { "To (UTC)" input type="datetime-local" name="to" required value=(minute(to)); }
+            label { "To (" (zone) ")" input type="datetime-local" name="to" required value=(minute(to)); }
             button.button type="submit" { "Apply" }
         }
     }

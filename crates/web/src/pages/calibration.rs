@@ -31,6 +31,7 @@ use crate::components::table::{self, Column, Row, Table};
 use crate::components::{agreement, alarm, copy, empty, figure};
 use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
+use crate::pages::reports::score_now;
 use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
@@ -105,6 +106,7 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     let calibration = held.calibration(rubric, threshold);
     let panels = panels::read(&sink).await.map_err(|why| refused(why.into()))?;
     let drift: Vec<_> = panel::drifts(&panels).iter().flat_map(PanelDrift::alerts).collect();
+    let success = success::draw(&web, &ctx, &held, rubric)?;
     let mut page = Page::new(Section::Calibration, "Calibration");
     page.summary = summary(&calibration);
     page.action =
@@ -112,8 +114,8 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     page.body = html! {
         (alarm::drift(&drift))
         @if calibration.sessions == 0 { (nothing(&held, &ctx)) }
-        @else { (body(&calibration, &held, rubric, &ctx)) }
-        (success::draw(&web, &ctx, &held, rubric)?)
+        @else { (body(&calibration, (&held, rubric), &success, &ctx)) }
+        @if calibration.sessions == 0 { (success) }
         (rubrics(&web, &ctx, rubric))
     };
     Ok(page.show(&ctx))
@@ -142,10 +144,11 @@ fn nothing(held: &LabelComparison, ctx: &RequestContext) -> Markup {
         }
         @if held.labelled() > 0 {
             p { (held.labelled()) " sessions are labelled, but the judge has scored none of them." }
-            (copy::snippet("ratchet score"))
+            (score_now::button(ctx))
+            (copy::snippet(&ctx.command("score")))
         } @else {
             p { a.button.primary href=(by_rubric(ctx, &["labels"])) { "Label this week's sample" } }
-            (copy::snippet("ratchet label"))
+            (copy::snippet(&ctx.command("label")))
         }
     };
     empty::empty("No labels to compare yet", &how)
@@ -153,8 +156,8 @@ fn nothing(held: &LabelComparison, ctx: &RequestContext) -> Markup {
 
 fn body(
     calibration: &Calibration,
-    held: &LabelComparison,
-    rubric: &Rubric,
+    (held, rubric): (&LabelComparison, &Rubric),
+    success: &Markup,
     ctx: &RequestContext,
 ) -> Markup {
     let chosen = ctx.params.get("dimension").unwrap_or(OVERALL);
@@ -166,9 +169,10 @@ fn body(
         p.lead { (advice::advice(calibration)) }
         (stats(calibration, held))
         (who(held))
-        @if let Some(weighted) = &calibration.weighted { (coverage(weighted)) }
+        (success)
         h2 { "By dimension" }
         (standings(calibration))
+        @if let Some(weighted) = &calibration.weighted { (coverage(weighted)) }
         (disagreements::draw(calibration, held, rubric, ctx))
         details.experts open[is_open] {
             summary { "Statistics for experts" }

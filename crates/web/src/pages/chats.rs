@@ -136,7 +136,7 @@ fn rows(chats: &[Chat], ends: &[SessionEnds], ctx: &RequestContext) -> Table {
                 html! { code title=(chat.workspace) { bdi { (folder_name(&chat.workspace)) } } },
                 html! { (figure::grouped(chat.status.turns)) },
                 figure::cost(Some(chat.status.cost)),
-                figure::ago(chat.updated_at, ctx.now),
+                figure::ago(chat.updated_at, &ctx.time),
             ],
             failed: chat.status.state == ChatStateName::Failed,
             id,

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use ratchet_core::catalog::annotation::CommentedKind;
-use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{Comment, CommentFilter, NewComment};
 use ratchet_store::query::PageNumber;
 
 use crate::components::figure;
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::{Link, Params, RequestContext};
+use crate::viewer_time::ViewerTime;
 use crate::web::Web;
 
 /// Maximum number of comments shown, newest first.
@@ -42,7 +42,7 @@ pub(super) async fn read(
 }
 
 /// The list of comments.
-pub(super) fn list(comments: &[Comment], now: Timestamp) -> Markup {
+pub(super) fn list(comments: &[Comment], time: &ViewerTime) -> Markup {
     html! {
         h3 #comments { "Comments" }
         @if comments.is_empty() { p.muted { "None yet." } }
@@ -51,7 +51,7 @@ pub(super) fn list(comments: &[Comment], now: Timestamp) -> Markup {
                 li {
                     p.remark-head.muted {
                         bdi { (comment.author.as_deref().unwrap_or("someone")) } ", "
-                        (figure::ago(comment.created_at, now))
+                        (figure::ago(comment.created_at, time))
                     }
                     p { bdi { (comment.content) } }
                 }

@@ -11,6 +11,12 @@ mod upload;
 mod run;
 /// Two runs, item by item.
 mod compare;
+/// Items as a file.
+mod export;
+/// Outputs and scores of runs.
+mod results;
+/// The runs over a dataset.
+mod runs;
 
 pub(super) use form::{to_type, typed};
 
@@ -21,11 +27,13 @@ use axum::extract::State;
 use axum::response::Redirect;
 use axum::routing::get;
 use maud::{Markup, html};
-use ratchet_core::catalog::dataset::check_name;
+use ratchet_core::catalog::dataset::{DatasetStatus, check_name};
 use ratchet_core::payload::Json;
 use ratchet_core::record::limit::elide;
-use ratchet_store::catalog::{Change, Dataset, NewDataset};
-use ratchet_store::query::PageNumber;
+use ratchet_core::time::Timestamp;
+use ratchet_store::catalog::{Change, Dataset, DatasetItemQuery, NewDataset};
+use ratchet_store::experiment::RunQuery;
+use ratchet_store::query::{PageNumber, Paging};
 
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
@@ -57,9 +65,10 @@ pub(super) fn routes() -> Router<Web> {
             "/project/{project}/datasets/{name}/upload/{word}",
             get(upload::preview).post(upload::confirm),
         )
-        .route("/project/{project}/datasets/{name}/runs", get(one::runs))
+        .route("/project/{project}/datasets/{name}/runs", get(runs::show))
         .route("/project/{project}/datasets/{name}/runs/{run}", get(run::show))
         .route("/project/{project}/datasets/{name}/compare", get(compare::show))
+        .route("/project/{project}/datasets/{name}/export", get(export::export))
         .route("/project/{project}/experiments/results", get(run::of_experiment))
 }
 
@@ -67,27 +76,43 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     let at = PageNumber { page: ctx.params.page(), limit: ROWS };
     let datasets = web.store.catalog.datasets(ctx.project_id(), at).await?;
     let total = datasets.total.unwrap_or_default();
-    let row = |dataset: &Dataset| Row {
+    let mut counts = Vec::new();
+    for dataset in &datasets.rows {
+        counts.push(count(&web, &ctx, dataset).await?);
+    }
+    let row = |(dataset, counts): (&Dataset, &DatasetCounts)| Row {
         id: dataset.id.clone(),
         link: Some(ctx.to(&["datasets", &dataset.name])),
         cells: vec![
             html! { bdi { (dataset.name) } },
             html! { (dataset.description.as_deref().unwrap_or_default()) },
-            figure::ago(dataset.created_at, ctx.now),
-            figure::ago(dataset.updated_at, ctx.now),
+            html! { (figure::grouped(counts.items)) },
+            html! {
+                a href=(ctx.to(&["datasets", &dataset.name, "runs"])) { (figure::grouped(counts.runs)) }
+            },
+            html! {
+                @match counts.last_run {
+                    Some(at) => { (figure::ago(at, &ctx.time)) },
+                    None => { span.muted { "–" } },
+                }
+            },
+            figure::ago(dataset.updated_at, &ctx.time),
         ],
         failed: false,
     };
     let columns = vec![
         Column::text("Dataset"),
         Column::wide("Description"),
-        Column::text("Created"),
+        Column::number("Items"),
+        Column::number("Runs"),
+        Column::text("Last run"),
         Column::text("Updated"),
     ];
-    let rows = datasets.rows.iter().map(row).collect();
+    let rows = datasets.rows.iter().zip(&counts).map(row).collect();
     let table = Table { caption: "Datasets".to_owned(), columns, rows, select_for: None };
     let mut page = Page::new(Section::Datasets, "Datasets");
-    page.summary = html! { (figure::grouped(total)) "." };
+    page.summary =
+        html! { (figure::grouped(total)) @if total == 1 { " dataset." } @else { " datasets." } };
     if ctx.viewer.can_change() {
         page.action = maker(&ctx);
     }
@@ -97,6 +122,40 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         html! { (table::table(&table)) (table::numbers(&ctx.here(), at, total)) }
     };
     Ok(page.show(&ctx))
+}
+
+/// Sizes of a dataset.
+struct DatasetCounts {
+    /// Active items.
+    items: u64,
+    runs: u64,
+    last_run: Option<Timestamp>,
+}
+
+async fn count(web: &Web, ctx: &RequestContext, dataset: &Dataset) -> PageResult<DatasetCounts> {
+    let first = PageNumber { page: 1, limit: 1 };
+    let items = DatasetItemQuery {
+        project: ctx.project_id(),
+        dataset_name: Some(dataset.name.clone()),
+        source_trace: None,
+        source_observation: None,
+        status: DatasetStatus::Active,
+        as_of: None,
+        page: first,
+    };
+    let items = web.store.catalog.dataset_items(items).await?.total;
+    let runs = RunQuery {
+        project: ctx.project_id(),
+        dataset: dataset.id.clone(),
+        name: None,
+        paging: Paging::Numbered(first),
+    };
+    let runs = web.store.telemetry.runs(runs).await?;
+    Ok(DatasetCounts {
+        items: items.unwrap_or_default(),
+        runs: runs.total.unwrap_or_default(),
+        last_run: runs.rows.first().map(|run| run.created_at),
+    })
 }
 
 /// A form for one more dataset.

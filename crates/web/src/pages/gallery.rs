@@ -26,6 +26,7 @@ use crate::components::table::{self, Column, Row, Table};
 use crate::components::{alarm, copy, dialog, diff, empty, field, figure, json, toast, whisker};
 use crate::frame;
 use crate::request_context::Link;
+use crate::viewer_time::ViewerTime;
 use crate::web::Web;
 
 pub(super) fn routes() -> Router<Web> {
@@ -179,6 +180,7 @@ fn distributions() -> Markup {
                 title: "Cost by model",
                 note: "total cost by model, n = 53".to_owned(),
                 values: &costs,
+                links: Vec::new(),
                 is_share: true,
                 read: figure::dollars,
                 exact: figure::exact_dollars,
@@ -224,6 +226,7 @@ fn filter() -> Markup {
     let field = FilterField {
         action: here.path(),
         kept: Markup::default(),
+        suggestions: String::new(),
         typed: "level:error cost>ten",
         example: "level:error cost>0.10",
         problems: vec![("cost>ten", "cost needs a number, such as cost>0.10")],
@@ -265,7 +268,7 @@ fn drifted() -> Markup {
         since: "2026-10-04".to_owned(),
         week: "2026-11-08".to_owned(),
         change,
-        interval: [change - 0.06, change + 0.06],
+        moved: Some(12),
         n: 12,
         p: Some(0.0005),
     };
@@ -279,7 +282,7 @@ fn rows() -> Markup {
         link: None,
         cells: vec![
             html! { (name) },
-            figure::when(at, at),
+            figure::when(at, &ViewerTime::utc(at)),
             html! { (figure::duration(nanos)) },
             html! { "Where is my refund?" },
         ],

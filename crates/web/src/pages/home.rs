@@ -4,14 +4,16 @@
 mod stages;
 /// Summary of changes vs. the previous period.
 mod changes;
+/// Quality, the release that fell most, and cost.
+mod quality;
 /// Top errors and cost by model.
 mod leaders;
+mod sessions;
 /// Setup instructions for an empty project.
 mod getting_started;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::HeaderMap;
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::quality::calibration::panel;
@@ -25,7 +27,6 @@ use crate::components::figure;
 use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
-use crate::sign_in::here;
 use crate::sums::{self, ScanRange, float};
 use crate::web::Web;
 
@@ -38,17 +39,12 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/recorded", get(recorded))
 }
 
-async fn show(
-    State(web): State<Web>,
-    headers: HeaderMap,
-    ctx: RequestContext,
-) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
     let now = sums::whole(&web, &ctx, ctx.range()).await?;
     let mut page = Page::new(Section::Home, ctx.project.name.clone());
     page.summary = html! { "The loop " (ctx.scope.span.within()) "." };
     if now.count == 0 && ctx.scope.agent.is_none() {
-        let server = here(&headers).unwrap_or_else(|| "http://127.0.0.1:3000".to_owned());
-        page.body = getting_started::connect(&ctx, &server);
+        page.body = getting_started::connect(&ctx);
         return Ok(page.show(&ctx));
     }
     let before = match ctx.scope.span.before(ctx.now) {
@@ -60,6 +56,7 @@ async fn show(
     let (names, course) = (course.course.names(), course.all());
     let reach = sums::agent_scan_start(&web, &ctx, ctx.range()).await?;
     page.body = html! {
+        (quality::section(&web, &ctx, (&now, before.as_ref())).await?)
         (drifted(&web, &ctx).await?)
         (stages::draw(&stations))
         (partly(&ctx, reach))
@@ -71,6 +68,7 @@ async fn show(
             section.charts { (steps(&names, &course)) (cost(&names, &course)) }
             (leaders::failures(&web, &ctx).await?)
             (leaders::spending(&web, &ctx).await?)
+            (sessions::latest(&web, &ctx).await?)
         }
     };
     Ok(page.show(&ctx))
@@ -95,7 +93,7 @@ fn partly(ctx: &RequestContext, reach: ScanRange) -> Markup {
     html! {
         @if let ScanRange::Since(since) = reach {
             p.partly role="note" {
-                "Only observations since " (figure::when(since, ctx.now))
+                "Only observations since " (figure::when(since, &ctx.time))
                 " are shown (hourly rollups are not split by agent). "
                 a href=(ctx.here().with("all", "1")) { "Query all observations" } ", which may take a minute."
             }

@@ -19,6 +19,7 @@ use ratchet_stages::review::sampling::{self, SamplePlan};
 use ratchet_stages::source::session_title::session_titles;
 
 use super::calibration::{by_rubric, ends, refused, rubric, rubrics};
+use super::reports::score_now;
 use crate::components::badge::{self, Decider};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure, toast};
@@ -133,7 +134,8 @@ fn nothing(ctx: &RequestContext) -> Markup {
             }
         }
         p.muted { "Score sessions first:" }
-        (copy::snippet("ratchet score"))
+        (score_now::button(ctx))
+        (copy::snippet(&ctx.command("score")))
     };
     empty::empty("No sessions to label yet", &how)
 }

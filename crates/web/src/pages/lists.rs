@@ -1,4 +1,5 @@
-//! Lists of what was recorded: filter, columns, order, pages, the same for traces and observations.
+//! Lists of what was recorded: filter, columns, order, pages, the same for traces, observations and
+//! sessions.
 
 /// What a list can show of each row.
 pub(super) mod column;
@@ -12,10 +13,14 @@ mod score_columns;
 mod trace_row;
 /// An observation as a row.
 mod observation_row;
+/// A session as a row.
+mod session_row;
 /// Free text, newest first and within a time.
 mod search;
 /// The field for the filter, and everything that can be clicked instead.
 mod bar;
+/// Completion of the filter.
+mod suggest;
 /// What there is to choose from.
 mod facets;
 mod summary;
@@ -38,16 +43,18 @@ use axum::routing::{get, post};
 use ratchet_core::record::observation::Observation;
 use ratchet_core::record::trace::Trace;
 
+pub(super) use self::export::{Format, csv, jsonl};
 pub(super) use self::neighbours::{Neighbours, neighbours};
-use self::row::ListedRow;
-pub(super) use self::row::trace_link;
+pub(super) use self::row::{CellValue, ListedRow, trace_link};
+pub(super) use self::session_row::{SessionRow, errors};
 use crate::web::Web;
 
 pub(super) fn routes() -> Router<Web> {
-    of::<Trace>("traces").merge(of::<Observation>("observations"))
+    of::<Trace>().merge(of::<Observation>()).merge(of::<SessionRow>())
 }
 
-fn of<R: ListedRow>(list: &str) -> Router<Web> {
+fn of<R: ListedRow>() -> Router<Web> {
+    let list = R::ON.word();
     // Beside the list, not below it: what is below it are ids.
     let beside = |what: &str| format!("/project/{{project}}/list/{list}/{what}");
     Router::new()

@@ -4,14 +4,15 @@ use axum::response::Redirect;
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::id::{ObservationId, SessionId, TraceId};
+use ratchet_core::record::session::Session;
 use ratchet_store::catalog::PromptQuery;
 use ratchet_store::query::{
-    Condition, Detail, Direction, PageNumber, Paging, TimeRange, TraceColumn, TraceOrder,
-    TraceQuery,
+    Condition, Detail, Direction, PageNumber, Paging, SessionEnds, TimeRange, TraceColumn,
+    TraceOrder, TraceQuery,
 };
 use ratchet_store::user::{UserOrder, UserQuery};
 
-use super::users;
+use super::{sessions, users};
 use crate::filter::{Filter, ListKind, Pattern, RecordField, Term, TermCondition};
 use crate::page_error::PageResult;
 use crate::request_context::{Link, RequestContext};
@@ -20,6 +21,8 @@ use crate::web::Web;
 /// Prompts and datasets that are looked through for a name, and how many of a kind are offered.
 const LOOKED_THROUGH: u64 = 200;
 const OFFERED: usize = 5;
+/// Sessions whose first request is looked at: the newest.
+const SESSIONS_LOOKED_THROUGH: u64 = 50;
 
 pub(super) fn routes() -> Router<Web> {
     Router::new()
@@ -44,8 +47,16 @@ async fn offers(State(web): State<Web>, ctx: RequestContext) -> PageResult<Marku
         return Ok(html! {});
     }
     let mut found: Vec<(&str, String, Link)> = Vec::new();
-    found.extend(by_id(&web, &ctx, &typed).await?.map(|link| ("open", typed.clone(), link)));
+    if let Some(link) = by_id(&web, &ctx, &typed).await? {
+        let title = match SessionId::parse(&typed) {
+            Ok(id) => title_of_id(&web, &ctx, id).await?,
+            Err(_) => None,
+        };
+        let name = title.map_or_else(|| typed.clone(), |title| format!("{title} ({typed})"));
+        found.push(("open", name, link));
+    }
     found.extend(by_name(&web, &ctx, &typed.to_lowercase()).await?);
+    found.extend(by_first_request(&web, &ctx, &typed.to_lowercase()).await?);
     let named = Term {
         negated: false,
         what: TermCondition::Word(RecordField::Name, Pattern::Contains(typed.clone())),
@@ -94,6 +105,26 @@ async fn by_name(
     found.extend(few("dataset", "datasets", &mut datasets.into_iter().map(|set| set.name)));
     found.extend(few("user", "users", &mut users.into_iter().map(|user| user.id)));
     Ok(found)
+}
+
+/// The newest sessions whose first request contains a word.
+async fn by_first_request(
+    web: &Web,
+    ctx: &RequestContext,
+    word: &str,
+) -> PageResult<Vec<(&'static str, String, Link)>> {
+    let newest = sessions::newest(web, ctx, SESSIONS_LOOKED_THROUGH).await?;
+    let offer = |(session, ends): &(Session, SessionEnds)| {
+        let title = sessions::title_of(ends)?;
+        let is_meant = title.to_lowercase().contains(word);
+        is_meant.then(|| ("session", title, ctx.to(&["sessions", &session.id.to_string()])))
+    };
+    Ok(newest.iter().filter_map(offer).take(OFFERED).collect())
+}
+
+async fn title_of_id(web: &Web, ctx: &RequestContext, id: SessionId) -> PageResult<Option<String>> {
+    let ends = web.store.telemetry.session_ends(ctx.project_id(), vec![id]).await?;
+    Ok(ends.first().and_then(sessions::title_of))
 }
 
 async fn by_id(web: &Web, ctx: &RequestContext, typed: &str) -> PageResult<Option<Link>> {

@@ -4,6 +4,8 @@
 mod one;
 /// Who changed what of it.
 mod changes;
+/// Calls, cost, latency and scores per version.
+mod metrics;
 /// New versions and new prompts.
 pub(super) mod editor;
 
@@ -74,7 +76,7 @@ fn rows(prompts: &[PromptSummary], ctx: &RequestContext) -> Table {
             html! { (prompt.versions.len()) },
             labels(&prompt.labels),
             html! { span.badges { @for tag in &prompt.tags { (badge::tag(tag)) } } },
-            figure::ago(prompt.last_updated_at, ctx.now),
+            figure::ago(prompt.last_updated_at, &ctx.time),
         ],
         failed: false,
     };

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use ratchet_core::catalog::annotation::{ItemKind, ItemStatus};
-use ratchet_store::catalog::{NewQueueItem, QueueId};
+use ratchet_store::catalog::{NewQueueItem, Queue, QueueId};
 use ratchet_store::query::PageNumber;
 
 use crate::frame;
@@ -13,6 +13,10 @@ use crate::web::Web;
 /// Queues that are offered, newest first.
 const OFFERED: PageNumber = PageNumber { page: 1, limit: 100 };
 
+pub(super) async fn offered(web: &Web, ctx: &RequestContext) -> PageResult<Vec<Queue>> {
+    Ok(web.store.catalog.queues(ctx.project_id(), OFFERED).await?.rows)
+}
+
 /// A menu of queues; `hidden` has the form token and what else the handler needs.
 pub(super) async fn menu(
     web: &Web,
@@ -20,12 +24,12 @@ pub(super) async fn menu(
     action: &Link,
     hidden: &Markup,
 ) -> PageResult<Markup> {
-    let queues = web.store.catalog.queues(ctx.project_id(), OFFERED).await?.rows;
+    let queues = offered(web, ctx).await?;
     let choices = html! {
         @if queues.is_empty() {
             a href=(ctx.to(&["queues"])) { "No queues yet: create one" }
         } @else {
-            form method="post" action=(action) {
+            form method="post" data-inline-errors action=(action) {
                 (hidden)
                 @for queue in &queues {
                     button type="submit" name="queue" value=(queue.id) { bdi { (queue.name) } }
@@ -36,16 +40,18 @@ pub(super) async fn menu(
     Ok(frame::menu("Add to queue", "Add to queue", &choices))
 }
 
-/// Adds an item to the queue of a submitted form.
+/// Adds items to the queue of a submitted form; returns how many.
 pub(super) async fn add(
     web: &Web,
     ctx: &RequestContext,
-    (kind, object): (ItemKind, String),
+    items: impl IntoIterator<Item = (ItemKind, String)>,
     form: &Params,
-) -> PageResult<()> {
+) -> PageResult<usize> {
     let queue = form.get("queue").unwrap_or_default().to_owned();
     let to = QueueId { project: ctx.project_id(), queue };
-    let item = NewQueueItem { kind, object, status: ItemStatus::Pending };
-    ctx.viewer.catalog(web).add_queue_items(to, vec![item], ctx.now).await?;
-    Ok(())
+    let new = |(kind, object)| NewQueueItem { kind, object, status: ItemStatus::Pending };
+    let items: Vec<NewQueueItem> = items.into_iter().map(new).collect();
+    let count = items.len();
+    ctx.viewer.catalog(web).add_queue_items(to, items, ctx.now).await?;
+    Ok(count)
 }

@@ -11,6 +11,8 @@ mod sessions;
 mod suggestions;
 mod success;
 mod schedules;
+/// A run of the offline judge, started from a page.
+pub(super) mod score_now;
 /// A page that needs no server.
 mod standalone;
 
@@ -18,17 +20,24 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use maud::{Markup, html};
+use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::quality::report::{WeekReport, change_words, counted, interval_words};
 use ratchet_core::quality::suggestion::Progress;
+use ratchet_core::quality::synthesis::{Basis, WeekFinding};
 use ratchet_store::catalog::{StoredReport, StoredSuggestion};
 
 use crate::components::chart::{self, OverTime, Series};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
+use crate::filter::{Filter, Pattern, RecordField, Term, TermCondition};
 use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
 use crate::request_context::{Link, RequestContext};
+use crate::scope::Span;
 use crate::web::Web;
+pub(super) use agents::is_in_scope;
+pub(super) use dimensions::stat as overall_stat;
+pub(super) use ratchet_core::quality::report::judge_words;
 pub use standalone::report_document;
 
 pub(super) fn routes() -> Router<Web> {
@@ -38,6 +47,7 @@ pub(super) fn routes() -> Router<Web> {
         .merge(suggestions::routes())
         .merge(success::routes())
         .merge(schedules::routes())
+        .merge(score_now::routes())
 }
 
 /// The tabs of the reports.
@@ -91,7 +101,7 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     };
     page.action = tabs(&ctx, Tab::Weeks);
     page.body = if reports.is_empty() {
-        nothing()
+        nothing(&ctx)
     } else {
         html! { (course(&reports)) (open(&tracked, &ctx)) (weeks(&reports, &ctx)) }
     };
@@ -101,6 +111,50 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
 /// The stored report; `None` if it has the format of an incompatible version.
 fn read(kept: &StoredReport) -> Option<WeekReport> {
     serde_json::from_str(kept.document.as_str()).ok()
+}
+
+/// The newest report of a project.
+pub(super) async fn newest(web: &Web, ctx: &RequestContext) -> PageResult<Option<WeekReport>> {
+    let kept = web.store.catalog.reports(ctx.project_id()).await?;
+    Ok(kept.iter().find_map(read))
+}
+
+/// Link to the failed calls of what fell: the agent, its environment and, if known, its release.
+pub(super) fn failed_calls(
+    ctx: &RequestContext,
+    report: &WeekReport,
+    finding: &WeekFinding,
+) -> Link {
+    let release = match &finding.basis {
+        Basis::Release(release) => Some(release.name.as_str()),
+        Basis::Week | Basis::Prompt(_) => None,
+    };
+    failed_calls_of(ctx, report, (finding.agent.as_deref(), &finding.environment, release))
+}
+
+fn failed_calls_of(
+    ctx: &RequestContext,
+    report: &WeekReport,
+    (agent, environment, release): (Option<&str>, &str, Option<&str>),
+) -> Link {
+    let failed = leaf(RecordField::Level, "error");
+    let terms = std::iter::once(failed).chain(release.map(|name| leaf(RecordField::Release, name)));
+    let filter = Filter { terms: terms.collect() };
+    let link = ctx.to(&["observations"]).with("q", filter.to_string()).with("env", environment);
+    let link = agent.into_iter().fold(link, |link, name| link.with("agent", name));
+    // Releases are compared over this week and the previous one.
+    let zone = Zone::parse(&report.zone).unwrap_or_else(|_| Zone::utc());
+    match Week::parse(&report.week, &zone) {
+        Ok(week) => link.with("range", Span::Between(week.before().start(), week.end()).word()),
+        Err(_) => link,
+    }
+}
+
+fn leaf(field: RecordField, word: &str) -> Term {
+    Term {
+        negated: false,
+        what: TermCondition::Word(field, Pattern::Exactly(vec![word.to_owned()])),
+    }
 }
 
 /// Overall quality by week.
@@ -156,7 +210,7 @@ fn weeks(reports: &[(&StoredReport, WeekReport)], ctx: &RequestContext) -> Marku
                 html! { span.muted { (interval.unwrap_or_default()) } },
                 html! { (change_words(&overall.change)) },
                 html! { (report.suggestions.len()) },
-                figure::ago(kept.updated_at, ctx.now),
+                figure::ago(kept.updated_at, &ctx.time),
             ],
             failed: false,
         }
@@ -165,12 +219,13 @@ fn weeks(reports: &[(&StoredReport, WeekReport)], ctx: &RequestContext) -> Marku
     table::table(&Table { caption: "Weeks".to_owned(), columns, rows, select_for: None })
 }
 
-fn nothing() -> Markup {
+fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "A report shows the mean of each dimension, changes vs. the previous week, outliers, "
             "common issues and suggestions. "
-            "The server creates one every Sunday at 02:00; to create one now:" }
-        (copy::snippet("ratchet score --days 7\nratchet week --of today"))
+            "The server creates one every Sunday at 02:00. Score the last 7 days now, or create a report from a shell:" }
+        (score_now::button(ctx))
+        (copy::snippet(&format!("{}\n{}", ctx.command("score --days 7"), ctx.command("week --of today"))))
     };
     empty::empty("No reports yet", &how)
 }

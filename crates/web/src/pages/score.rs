@@ -1,5 +1,6 @@
 //! Score detail: distribution, values over time and newest scores.
 
+use crate::components::badge::Decider;
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::get;
@@ -10,7 +11,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_store::query::{Condition, Page as Slice, Paging, ScoreColumn, ScoreQuery, ScoresOn};
 use ratchet_store::score_stats::{Sample, SampleQuery, ScoreValueRow};
 
-use super::scores;
+use super::{scores, table_export};
 use crate::components::bars::{self, Spread};
 use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::plot::PlotHeight;
@@ -50,7 +51,10 @@ async fn show(
     let newest = web.store.telemetry.scores(newest(&ctx, &name, source)).await?;
     let mut page = Page::new(Section::Scores, name.clone());
     page.crumbs = vec![("Scores".to_owned(), ctx.to(&["scores"]))];
+    let export = scores::export_link(&ctx).with("name", name.clone());
+    let export = source.into_iter().fold(export, |to, source| to.with("source", source.as_str()));
     page.action = html! {
+        (table_export::export_menu(&export))
         a.button href=(ctx.to(&["scores", "compare"]).with("a", name.clone())) { "Compare" }
     };
     page.body = match sample {
@@ -101,9 +105,9 @@ fn body(
     html! {
         (tabs(&parts, source, ctx))
         @for part in parts.iter().filter(chosen) {
-            section aria-label={ (score_summary::form(part.data_type)) " by " (score_summary::judge(part.source)) } {
+            section aria-label={ (score_summary::form(part.data_type)) " by " (part.decider.name()) } {
                 (stats(part))
-                div.charts { (lies(part)) (over_time(sample, part)) }
+                div.charts { (lies(part)) (over_time(sample, part, ctx)) }
             }
         }
         section {
@@ -125,7 +129,10 @@ fn tabs(parts: &[ScoreSummary], source: Option<ScoreSource>, ctx: &RequestContex
             @for known in ScoreSource::ALL.into_iter().filter(is_there) {
                 a href=(here.clone().with("source", known.as_str()))
                   aria-current=[(source == Some(known)).then_some("page")] {
-                    span class=(score_summary::colour(known)) { (score_summary::judge(known)) }
+                    @match score_summary::decider_of(known, parts) {
+                        Some(decider) => { span class=(decider.class()) { (decider.name()) } },
+                        None => { (score_summary::source_name(known)) },
+                    }
                 }
             }
         }
@@ -150,7 +157,7 @@ fn stats(part: &ScoreSummary) -> Markup {
         }
     };
     html! {
-        h2 { (score_summary::judge_badge(part.source)) " " (score_summary::form(part.data_type)) }
+        h2 { (score_summary::judge_badge(part)) " " (score_summary::form(part.data_type)) }
         (stat::row(&[
             Stat { label: label.to_owned(), value, ..Stat::default() },
             Stat {
@@ -163,7 +170,7 @@ fn stats(part: &ScoreSummary) -> Markup {
 }
 
 fn lies(part: &ScoreSummary) -> Markup {
-    let colour = score_summary::colour(part.source);
+    let colour = part.decider.class();
     match &part.together {
         ScoreAggregate::Numbers(_, bins) => bars::histogram(&Spread {
             title: "Distribution",
@@ -187,15 +194,19 @@ fn lies(part: &ScoreSummary) -> Markup {
 }
 
 /// Mean, share or counts per time bucket.
-fn over_time(sample: &Sample, part: &ScoreSummary) -> Markup {
+fn over_time(sample: &Sample, part: &ScoreSummary, ctx: &RequestContext) -> Markup {
     let own: Vec<&ScoreValueRow> = sample
         .judgements
         .iter()
-        .filter(|one| one.source == part.source && one.value.data_type() == part.data_type)
+        .filter(|one| {
+            let decider = score_summary::row_decider(&sample.name, one);
+            (one.source, one.value.data_type(), decider)
+                == (part.source, part.data_type, part.decider)
+        })
         .collect();
     let times = || own.iter().map(|one| one.timestamp);
     let (Some(first), Some(last)) = (times().min(), times().max()) else { return html! {} };
-    let course = TimeBuckets::between(first, last);
+    let course = TimeBuckets::between(first, last).shown_to(&ctx.time);
     let (title, steps) = ("Over time", course.names());
     let note = format!("n = {} scores", figure::grouped(own.len() as u64));
     let series =
@@ -206,7 +217,7 @@ fn over_time(sample: &Sample, part: &ScoreSummary) -> Markup {
             let is_share = part.data_type == DataType::Boolean;
             let (name, read): (_, fn(f64) -> String) =
                 if is_share { ("true", figure::percent) } else { ("mean", figure::number) };
-            let series = vec![series(name, hue(part.source), course.means(numbers))];
+            let series = vec![series(name, hue(part.decider), course.means(numbers))];
             let title = format!("{title}, {}", if is_share { "share of true" } else { "mean" });
             chart::over_time(&OverTime {
                 title,
@@ -244,11 +255,11 @@ fn over_time(sample: &Sample, part: &ScoreSummary) -> Markup {
 }
 
 /// Color of a score source.
-const fn hue(source: ScoreSource) -> usize {
-    match source {
-        ScoreSource::Api => 0,
-        ScoreSource::Eval => 1,
-        ScoreSource::Annotation => 2,
+const fn hue(decider: Decider) -> usize {
+    match decider {
+        Decider::Code => 0,
+        Decider::Model => 1,
+        Decider::Human => 2,
     }
 }
 
@@ -273,7 +284,7 @@ fn list(scores: &[Score], ctx: &RequestContext) -> Markup {
                 span title=(comment) { bdi { (comment) } }
             } },
             html! { @if let Some(author) = &score.author { bdi { (elide(author, 60)) } } },
-            figure::when(score.timestamp, ctx.now),
+            figure::when(score.timestamp, &ctx.time),
         ],
         failed: false,
     };

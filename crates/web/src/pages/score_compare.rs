@@ -69,7 +69,7 @@ fn parse(word: &str) -> Side {
 fn called(side: &Side) -> String {
     let name = elide(&side.name, 60);
     match side.source {
-        Some(source) => format!("{name} by {}", score_summary::judge(source)),
+        Some(source) => format!("{name} by {}", score_summary::source_name(source)),
         None => name.into_owned(),
     }
 }

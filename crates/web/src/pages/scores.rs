@@ -10,17 +10,23 @@ use crate::components::table::{self, Column, Row, Table};
 use crate::components::{bars, copy, empty, figure};
 use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
-use crate::pages::score_compare;
-use crate::request_context::RequestContext;
+use crate::pages::reports::score_now;
+use crate::pages::{score_compare, table_export};
+use crate::request_context::{Link, RequestContext};
 use crate::score_summary;
 use crate::score_summary::{ScoreAggregate, ScoreSummary};
 use crate::web::Web;
+
+/// Scores as a file.
+mod export;
 
 /// Maximum number of scores read for the list.
 const READ: u64 = 40_000;
 
 pub(super) fn routes() -> Router<Web> {
-    Router::new().route("/project/{project}/scores", get(show))
+    Router::new()
+        .route("/project/{project}/scores", get(show))
+        .route("/project/{project}/list/scores/export", get(export::export))
 }
 
 async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
@@ -30,7 +36,8 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         (figure::grouped(samples.len() as u64)) @if samples.len() == 1 { " score type" } @else { " score types" }
         " " (ctx.scope.span.within()) "."
     };
-    page.body = if samples.is_empty() { nothing() } else { body(&samples, &ctx) };
+    page.action = table_export::export_menu(&export_link(&ctx));
+    page.body = if samples.is_empty() { nothing(&ctx) } else { body(&samples, &ctx) };
     Ok(page.show(&ctx))
 }
 
@@ -40,6 +47,11 @@ pub(super) async fn samples(web: &Web, ctx: &RequestContext) -> PageResult<Vec<S
     let mut samples = web.store.telemetry.score_samples(question).await?;
     samples.sort_by_key(|sample| std::cmp::Reverse(sample.total));
     Ok(samples)
+}
+
+/// All scores of the current page as a file.
+pub(super) fn export_link(ctx: &RequestContext) -> Link {
+    ctx.to(&["list", "scores", "export"])
 }
 
 /// Score scope of the current page.
@@ -81,11 +93,17 @@ fn row(sample: &Sample, part: &ScoreSummary, ctx: &RequestContext) -> Row {
     let is_whole = sample.total == sample.judgements.len() as u64;
     let link = score_summary::link(ctx, &sample.name).with("source", part.source.as_str());
     Row {
-        id: format!("{} {} {}", sample.name, part.source.as_str(), part.data_type.as_str()),
+        id: format!(
+            "{} {} {} {}",
+            sample.name,
+            part.source.as_str(),
+            part.decider.name(),
+            part.data_type.as_str()
+        ),
         link: Some(link),
         cells: vec![
             html! { bdi title=(sample.name) { (ratchet_core::record::limit::elide(&sample.name, 80)) } },
-            score_summary::judge_badge(part.source),
+            score_summary::judge_badge(part),
             html! { (score_summary::form(part.data_type)) },
             html! {
                 (figure::grouped(part.n))
@@ -94,7 +112,7 @@ fn row(sample: &Sample, part: &ScoreSummary, ctx: &RequestContext) -> Row {
             says,
             html! { span.muted { (sure) } },
             drawn(part),
-            figure::ago(part.last_at, ctx.now),
+            figure::ago(part.last_at, &ctx.time),
         ],
         failed: false,
     }
@@ -135,7 +153,7 @@ fn drawn(part: &ScoreSummary) -> Markup {
         ScoreAggregate::Labels(labels) => labels.iter().take(12).map(|(_, count)| *count).collect(),
         ScoreAggregate::Truths(None, _) | ScoreAggregate::Texts => return html! {},
     };
-    bars::mini(&counts, score_summary::colour(part.source), &in_words(part))
+    bars::mini(&counts, part.decider.class(), &in_words(part))
 }
 
 /// Text alternative of the chart.
@@ -157,9 +175,10 @@ fn in_words(part: &ScoreSummary) -> String {
     }
 }
 
-fn nothing() -> Markup {
+fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "Scores come from code, LLM judges, human labels and user feedback." }
+        (score_now::button(ctx))
         (copy::snippet("from langfuse import get_client\n\nget_client().create_score(name=\"helpful\", value=1, trace_id=\"…\", data_type=\"BOOLEAN\")"))
     };
     empty::empty("No scores in this time range", &how)

@@ -178,7 +178,7 @@ fn summary(session: &Session, read: &Read, ctx: &RequestContext) -> Markup {
         @if let Some(user) = user.filter(|user| !user.is_empty()) {
             " with " (sessions::user_link(Some(user), ctx))
         }
-        ", started " (figure::when(session.created_at, ctx.now)) "."
+        ", started " (figure::when(session.created_at, &ctx.time)) "."
     }
 }
 

@@ -2,6 +2,8 @@
 
 /// The trace with its observations and scores.
 mod run;
+/// Models and arguments in the tree.
+mod arguments;
 /// Observation tree and timeline strip.
 mod outline;
 /// Content views: conversation, raw, changes, graph.
@@ -50,6 +52,7 @@ pub(super) fn routes() -> Router<Web> {
     Router::new()
         .route(TRACE, get(show))
         .route(&of_trace("/rows"), get(rows))
+        .route(&of_trace("/matching-rows"), get(matching_rows))
         .route(&of_trace("/content"), get(trace_content))
         .route(&of_trace("/comments"), post(forms::comment))
         .route(&of_trace("/scores"), post(forms::score))
@@ -108,6 +111,7 @@ async fn show(
         (actions::neighbours(&ctx, &neighbours))
     };
     let content = content::content(&web, &ctx, &subject, view).await?;
+    let tree = outline::tree(&web, &ctx, &run, selected).await?;
     page.body = html! {
         @if let (Some(wanted), None) = (wanted, selected) {
             p.notice role="status" {
@@ -122,7 +126,7 @@ async fn show(
         div.trace-page data-trace=(link(&ctx, &run.trace.id).path()) {
             (outline::strip(&ctx, &run, selected))
             div.panes {
-                section.pane.tree-pane aria-label="Observations" { (outline::tree(&ctx, &run, selected)) }
+                section.pane.tree-pane aria-label="Observations" { (tree) }
                 div.split data-split="tree" role="separator" aria-orientation="vertical" aria-label="Resize tree" {}
                 section.pane.content-pane #content aria-label="Content" tabindex="-1" { (content) }
                 div.split data-split="facts" role="separator" aria-orientation="vertical" aria-label="Resize details" {}
@@ -152,7 +156,7 @@ fn summary(run: &TraceRun, ctx: &RequestContext) -> Markup {
     let lasted = sums.start.zip(sums.end).map(|(start, end)| end.since(start));
     let errors = sums.levels.error;
     html! {
-        (figure::when(run.trace.timestamp, ctx.now)) ", "
+        (figure::when(run.trace.timestamp, &ctx.time)) ", "
         @if let Some(nanos) = lasted { (figure::duration(nanos)) ", " }
         (plural(sums.levels.total(), "observation")) ", " (plural(models, "model call")) ", "
         @if is_at_least(&run.trace) { "at least " }
@@ -190,7 +194,18 @@ async fn rows(
     let run = TraceRun::load_bare(&web, &ctx, trace_id(&trace)?).await?;
     let from = ctx.params.get("from").and_then(|from| from.parse().ok()).unwrap_or_default();
     let to = ctx.params.get("to").and_then(|to| to.parse().ok()).unwrap_or(usize::MAX);
-    Ok(outline::some_lines(&ctx, &run, from, to))
+    outline::some_lines(&web, &ctx, &run, (from, to)).await
+}
+
+/// Numbers of the tree lines that match a search, fetched by a script.
+async fn matching_rows(
+    State(web): State<Web>,
+    ctx: RequestContext,
+    Path((_, trace)): TracePath,
+) -> PageResult<String> {
+    let run = TraceRun::load_bare(&web, &ctx, trace_id(&trace)?).await?;
+    let text = ctx.params.get("text").unwrap_or_default();
+    Ok(if text.is_empty() { String::new() } else { outline::matching_lines(&run, text) })
 }
 
 async fn trace_content(

@@ -16,7 +16,8 @@ use ratchet_store::query::{
 };
 use ratchet_store::user::{UserDay, UserSums};
 
-use super::sessions::{self, errors};
+use super::lists::{SessionRow, errors};
+use super::sessions;
 use super::users;
 use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::stat::{self, Stat, Value};
@@ -103,9 +104,10 @@ async fn their_sessions(web: &Web, ctx: &RequestContext, traces: &[Trace]) -> Pa
         newest.filter(|session| seen.insert(session.clone())).take(SESSIONS).collect();
     let ends = web.store.telemetry.session_ends(ctx.project_id(), ids.clone()).await?;
     let mut rows = Vec::new();
-    for (id, ends) in ids.into_iter().zip(&ends) {
-        let session = web.store.telemetry.session(ctx.project_id(), id).await?;
-        rows.extend(session.map(|session| sessions::row(&session, ends, ctx)));
+    for (id, ends) in ids.into_iter().zip(ends) {
+        if let Some(session) = web.store.telemetry.session(ctx.project_id(), id).await? {
+            rows.push(sessions::row(&SessionRow { session, ends }, ctx));
+        }
     }
     Ok(rows)
 }
@@ -166,7 +168,7 @@ fn stats(days: &[UserDay], ctx: &RequestContext) -> Markup {
                 ..Stat::default()
             },
         ]))
-        p.muted { "Last seen " (figure::ago(sums.last_at, ctx.now)) "." }
+        p.muted { "Last seen " (figure::ago(sums.last_at, &ctx.time)) "." }
     }
 }
 
@@ -237,7 +239,7 @@ fn traces(traces: &[Trace], ctx: &RequestContext) -> Markup {
         link: Some(ctx.to(&["traces", &trace.id.to_string()])),
         cells: vec![
             html! { bdi { (trace.name.as_deref().unwrap_or("unnamed")) } },
-            figure::when(trace.timestamp, ctx.now),
+            figure::when(trace.timestamp, &ctx.time),
             html! { @if let Some(latency) = trace.summary.latency() { (figure::duration(latency)) } },
             figure::tokens_in_part(trace.summary.total_tokens, trace.summary.approximate_cost),
             figure::cost_in_part(trace.summary.cost, trace.summary.approximate_cost),

@@ -9,7 +9,6 @@ use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::catalog::account::is_password;
 use ratchet_core::secret::Secret;
-use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{Login, LoginUser, ThrottleKey, Turn};
 
 use super::form::{Field, PASSWORD_RULE, Problem, alert, field};
@@ -19,6 +18,7 @@ use crate::frame;
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::Params;
 use crate::viewer::{Identity, Viewer};
+use crate::viewer_time::ViewerTime;
 use crate::web::Web;
 
 pub(super) fn routes() -> Router<Web> {
@@ -101,7 +101,7 @@ async fn page(web: &Web, viewer: &Viewer, problem: Option<&Problem>) -> PageResu
         }
         p.muted { "Changing the password signs you out on all other devices." }
         h2 { "Active logins" }
-        ul.logins { @for one in &logins { li { (row(viewer, one, login, now)) } } }
+        ul.logins { @for one in &logins { li { (row(viewer, one, login, &ViewerTime::utc(now))) } } }
         @if logins.len() > 1 {
             form method="post" action="/account/logins" {
                 (viewer.form_token.field())
@@ -120,10 +120,10 @@ async fn page(web: &Web, viewer: &Viewer, problem: Option<&Problem>) -> PageResu
     Ok((status, frame::bare("Account", &body)).into_response())
 }
 
-fn row(viewer: &Viewer, one: &Login, present: &Login, now: Timestamp) -> Markup {
+fn row(viewer: &Viewer, one: &Login, present: &Login, now: &ViewerTime) -> Markup {
     html! {
         p title=(one.client) { (browser(&one.client)) }
-        p.muted { "since " (figure::when(one.created_at, now)) ", last seen " (figure::when(one.seen_at, now)) }
+        p.muted { "since " (figure::when(one.created_at, now)) ", last seen " (figure::when(one.seen_at, now)) " UTC" }
         @if one.id == present.id { p { "current" } }
         @else {
             form method="post" action="/account/logins" {

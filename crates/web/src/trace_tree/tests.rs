@@ -132,3 +132,47 @@ proptest! {
         }
     }
 }
+
+/// A step with a name and a kind, below the one before it.
+fn named(id: usize, name: &str, kind: ObservationKind) -> Observation {
+    let above = id.checked_sub(1);
+    Observation { name: Some(name.to_owned()), kind, ..step(id, 0, above) }
+}
+
+#[track_caller]
+fn check_merged(steps: &[Observation], expected: &[(usize, usize, usize)]) {
+    let rows = assemble(steps);
+    let found: Vec<_> = rows.iter().map(|row| (row.step, row.depth, row.merged)).collect();
+    assert_eq!(found, expected);
+    for step in 0..steps.len() {
+        assert!(row_of(steps, &rows, step).is_some(), "{step} is selectable");
+    }
+}
+
+#[test]
+fn a_wrapper_and_its_only_child_of_the_same_name_are_one_row() {
+    use ObservationKind::{Generation, Span, Tool};
+    let wrapped =
+        [named(0, "run", Span), named(1, "ChatOpenAI", Span), named(2, "chatopenai", Generation)];
+    check_merged(&wrapped, &[(0, 0, 0), (2, 1, 1)]);
+    let chain = [named(0, "a", Span), named(1, "a", Span), named(2, "a", Generation)];
+    check_merged(&chain, &[(2, 0, 2)]);
+    let tool = [
+        named(0, "Bash", Tool),
+        named(1, "claude_code.tool.execution", Span),
+        named(2, "inside", Span),
+    ];
+    check_merged(&tool, &[(0, 0, 1), (2, 1, 0)]);
+}
+
+#[test]
+fn what_says_something_of_its_own_is_not_merged() {
+    use ObservationKind::{Generation, Span};
+    check_merged(&[named(0, "a", Span), named(1, "b", Span)], &[(0, 0, 0), (1, 1, 0)]);
+    check_merged(&[named(0, "a", Generation), named(1, "a", Generation)], &[(0, 0, 0), (1, 1, 0)]);
+    let failed = Observation { level: Level::Error, ..named(0, "a", Span) };
+    check_merged(&[failed, named(1, "a", Generation)], &[(0, 0, 0), (1, 1, 0)]);
+    let second = Observation { parent: Some(step(0, 0, None).id), ..named(2, "a", Span) };
+    let siblings = [named(0, "a", Span), named(1, "a", Span), second];
+    check_merged(&siblings, &[(0, 0, 0), (1, 1, 0), (2, 1, 0)]);
+}

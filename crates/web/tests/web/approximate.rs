@@ -15,11 +15,11 @@ async fn site() -> Site {
     let saved = site.post(MODELS, MODELS, priced).await;
     assert_eq!(saved.status, 303, "{}", saved.text);
     let call = |id: &str| generation(id).of("t").named("answer").lasting(-1_000, 0);
-    let told = batch(&project("shop"))
+    let response = batch(&project("shop"))
         .with(trace("t").named("ask").for_user("ann").in_session("s").beginning(-1_000))
         .with(call("said").calling("house").tokens(1_000_000, 0))
         .with(call("counted").calling("house").output(text(&"word ".repeat(2_000))));
-    site.record(told).await;
+    site.record(response).await;
     site.advance(Duration::from_secs(10));
     let slice = count::next(site.data.folder(), site.now()).await.unwrap();
     assert_eq!(slice.len(), 1);

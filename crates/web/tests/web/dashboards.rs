@@ -12,12 +12,12 @@ const PAGE: &str = "/project/shop/dashboards";
 async fn filled() -> Site {
     let site = Site::open().await;
     let shop = project("shop");
-    let told = batch(&shop)
+    let response = batch(&shop)
         .with(trace("t1").for_user("ann").tagged("vip").tagged("new"))
         .with(span("a").of("t1").named("<i>plan</i>").level(Level::Error).lasting(0, 40))
         .with(trace("t2").for_user("bob"))
         .with(generation("b").of("t2").named("answer").calling("gpt").costing(0.5).lasting(0, 90));
-    site.record(told).await;
+    site.record(response).await;
     site
 }
 
@@ -58,13 +58,13 @@ async fn the_overview_has_every_measure_by_every_dimension() {
 async fn the_time_before_is_drawn_and_told_in_words() {
     let site = Site::open().await;
     let days = |days: i64| -days * 86_400_000;
-    let told = batch(&project("shop"))
+    let response = batch(&project("shop"))
         .with(trace("t1").beginning(days(3)))
         .with(span("a").of("t1").beginning(days(3)))
         .with(span("b").of("t1").beginning(days(3)))
         .with(trace("t2").beginning(days(10)))
         .with(span("c").of("t2").beginning(days(10)));
-    site.record(told).await;
+    site.record(response).await;
     let week = site.get(&format!("{PAGE}?range=7d")).await.text;
     assert!(week.contains("+100% vs. previous 7 days"), "{week}");
     assert!(week.contains("class=\"before\""), "{week}");
@@ -80,11 +80,11 @@ async fn the_time_before_is_drawn_and_told_in_words() {
 async fn next_to_nothing_is_not_compared_with() {
     let site = Site::open().await;
     let days = |days: i64| -days * 86_400_000;
-    let mut told = batch(&project("shop")).with(span("old").of("t").beginning(days(10)));
+    let mut response = batch(&project("shop")).with(span("old").of("t").beginning(days(10)));
     for n in 0..50 {
-        told = told.with(span(&format!("s{n}")).of("t").beginning(days(3)));
+        response = response.with(span(&format!("s{n}")).of("t").beginning(days(3)));
     }
-    site.record(told).await;
+    site.record(response).await;
     let week = site.get(&format!("{PAGE}?range=7d")).await.text;
     assert!(week.contains("50 observations") && !week.contains("×"), "{week}");
     assert!(!week.contains("class=\"before\""), "{week}");
@@ -93,13 +93,13 @@ async fn next_to_nothing_is_not_compared_with() {
 #[tokio::test]
 async fn one_agent_is_looked_at_alone_on_every_page() {
     let site = Site::open().await;
-    let told = batch(&project("shop"))
+    let response = batch(&project("shop"))
         .with(trace("t1").agent("desk"))
         .with(span("a").of("t1").named("plan").agent("desk").level(Level::Error))
         .with(span("b").of("t1").named("say").agent("desk"))
         .with(trace("t2").agent("clerk"))
         .with(span("c").of("t2").named("file").agent("clerk"));
-    site.record(told).await;
+    site.record(response).await;
     let all = site.get(&format!("{PAGE}?range=all&by=agent")).await.text;
     assert!(all.contains("agent=desk\""), "a row leads to the agent alone: {all}");
     let one = site.get(&format!("{PAGE}?range=all&by=name&agent=desk")).await.text;
@@ -113,11 +113,11 @@ async fn one_agent_is_looked_at_alone_on_every_page() {
 /// A member's browser on a new dashboard with one chart, and the address of the dashboard.
 async fn with_chart(fields: &[(&str, &str)]) -> (Site, Browser, String) {
     let site = Site::new().await;
-    let told = batch(&project("shop"))
+    let response = batch(&project("shop"))
         .with(trace("t1").for_user("ann"))
         .with(span("a").of("t1").named("plan").level(Level::Error).lasting(0, 40))
         .with(generation("b").of("t1").named("say").calling("gpt").costing(0.5).lasting(0, 90));
-    site.data.telemetry().record(told.build()).await.unwrap();
+    site.data.telemetry().record(response.build()).await.unwrap();
     site.person("m@shop.example", Role::Member).await;
     let mut browser = site.signed_in("m@shop.example").await;
     browser.get(&format!("{PAGE}/all")).await.check(200, "No custom dashboards yet");

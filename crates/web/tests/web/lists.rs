@@ -11,7 +11,7 @@ const TRACES: &str = "/project/shop/traces";
 /// Three traces: one that went well, one that failed, one that is old and cheap.
 pub(crate) async fn shop() -> Site {
     let site = Site::open().await;
-    let told = batch(&project("shop"))
+    let response = batch(&project("shop"))
         .with(
             trace("good")
                 .rooted_in("g")
@@ -30,7 +30,7 @@ pub(crate) async fn shop() -> Site {
         .with(span("o").of("old").named("step").lasting(1_000, 1_010))
         .with(score("q").on("quality").of_trace("good").number(0.9))
         .with(score("t").on("thumbs_feedback").of_trace("bad").value(ScoreValue::Boolean(false)));
-    site.record(told).await;
+    site.record(response).await;
     site
 }
 
@@ -140,14 +140,15 @@ async fn chips_and_quick_filters_are_links() {
 #[tokio::test]
 async fn rows_come_fifty_at_a_time_in_any_order() {
     let site = Site::open().await;
-    let mut told = batch(&project("shop"));
+    let mut response = batch(&project("shop"));
     for n in 0..120_i64 {
         let id = format!("t{n}");
         let cost = f64::from(u8::try_from(n * 7 % 120).unwrap());
-        told = told.with(trace(&id).named("x").beginning(n));
-        told = told.with(generation(&format!("g{n}")).of(&id).lasting(n, n + 1).costing(cost));
+        response = response.with(trace(&id).named("x").beginning(n));
+        response =
+            response.with(generation(&format!("g{n}")).of(&id).lasting(n, n + 1).costing(cost));
     }
-    site.record(told).await;
+    site.record(response).await;
     for order in ["-time", "time", "-cost_usd", "name"] {
         let mut address = format!("{TRACES}?sort={order}");
         let mut seen = Vec::new();

@@ -21,12 +21,12 @@ const FIRST: PageNumber = PageNumber { page: 1, limit: 10 };
 /// A shop with two traces, and the lab with one.
 async fn shop() -> Site {
     let site = Site::new().await;
-    let told = batch(&id("shop"))
+    let response = batch(&id("shop"))
         .with(trace("one").rooted_in("g").named("refund").for_user("ann"))
         .with(generation("g").of("one").input(text("in")).output(text("out")).lasting(0, 5))
         .with(score("q").on("quality").of_trace("one").number(1.0))
         .with(trace("two").named("order").for_user("ann"));
-    site.data.telemetry().record(told.build()).await.unwrap();
+    site.data.telemetry().record(response.build()).await.unwrap();
     let elsewhere = batch(&id("lab")).with(trace("secret").named("secret"));
     site.data.telemetry().record(elsewhere.build()).await.unwrap();
     site.person("member@example.com", Role::Member).await;
@@ -91,7 +91,7 @@ async fn chosen_rows_go_into_a_dataset() {
     assert_eq!(items.len(), 2);
     assert!(items.iter().all(|item| item.input.as_ref().unwrap().as_str() == "\"in\""));
     let nowhere = [("action", "dataset"), ("dataset", "none"), ("id", "one")];
-    assert_eq!(browser.post(ACT, &nowhere).await.status, 404);
+    browser.post(ACT, &nowhere).await.check(400, "choose a dataset");
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ratchet_core::record::field_table::{
-    FIELDS, FieldFacts, FieldKind, OBSERVATION, RecordTable, TRACE,
+    FIELDS, FieldFacts, FieldKind, OBSERVATION, RecordTable, SESSION, TRACE,
 };
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ fn filter(facts: &FieldFacts) -> Option<String> {
     })
 }
 
-async fn check<C: Copy>(site: &Site, list: &str, table: &'static RecordTable<C>) {
+async fn check<C: Copy, O>(site: &Site, list: &str, table: &'static RecordTable<C, O>) {
     let all = rows(&site.get(&format!("/project/shop/{list}")).await).len();
     assert!(all > 0, "{list}");
     for facts in &FIELDS {
@@ -54,4 +54,5 @@ async fn lists_and_exports_have_the_fields_of_the_tables() {
     let site = shop().await;
     check(&site, "traces", &TRACE).await;
     check(&site, "observations", &OBSERVATION).await;
+    check(&site, "sessions", &SESSION).await;
 }

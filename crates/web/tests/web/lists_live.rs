@@ -50,11 +50,11 @@ async fn more_than_one_answer_holds_comes_with_the_next() {
     let site = Site::open().await;
     let empty = site.get("/project/shop/traces?q=name:x").await;
     assert!(empty.text.contains("data-live="), "an empty list can go live too");
-    let mut told = batch(&project("shop"));
+    let mut response = batch(&project("shop"));
     for n in 0..120 {
-        told = told.with(trace(&format!("t{n}")).named("x").beginning(n));
+        response = response.with(trace(&format!("t{n}")).named("x").beginning(n));
     }
-    site.record(told).await;
+    site.record(response).await;
     let (mut seen, mut after) = (Vec::new(), arrived(&empty).to_owned());
     loop {
         let piece = site.get(&format!("{TRACES}?q=name:x&after={after}")).await;

@@ -30,13 +30,14 @@ async fn all_pages(site: &Site, first: &str) -> (Vec<String>, usize) {
 #[tokio::test]
 async fn a_list_that_takes_long_says_how_far_it_came_and_goes_on() {
     let site = Site::patient_for(Duration::ZERO).await;
-    let mut told = batch(&project("shop"));
+    let mut response = batch(&project("shop"));
     for n in 0..2_500 {
         let name = if n == 7 { "rare" } else { "usual" };
-        told = told.with(trace(&format!("t{n}")).named(name).beginning(n));
-        told = told.with(span(&format!("s{n}")).of(&format!("t{n}")).named(name).lasting(n, n + 1));
+        response = response.with(trace(&format!("t{n}")).named(name).beginning(n));
+        response = response
+            .with(span(&format!("s{n}")).of(&format!("t{n}")).named(name).lasting(n, n + 1));
     }
-    site.record(told).await;
+    site.record(response).await;
     for (list, rare) in [("traces", "t7"), ("observations", "s7")] {
         let address = format!("/project/shop/{list}?q=name:rare");
         let first = site.get(&address).await;
@@ -61,14 +62,14 @@ async fn a_list_that_takes_long_says_how_far_it_came_and_goes_on() {
 #[tokio::test]
 async fn observations_are_sorted_by_what_they_cost_took_and_used() {
     let site = Site::open().await;
-    let mut told = batch(&project("shop")).with(trace("t"));
+    let mut response = batch(&project("shop")).with(trace("t"));
     for n in 0..60_i64 {
         let turned = n * 7 % 60;
         let call = generation(&format!("g{n:02}")).of("t").named(&format!("n{turned:02}"));
         let call = call.lasting(n, n + 10 * turned + 1).tokens(turned.unsigned_abs(), 0);
-        told = told.with(call.costing(f64::from(u8::try_from(turned).unwrap())));
+        response = response.with(call.costing(f64::from(u8::try_from(turned).unwrap())));
     }
-    site.record(told).await;
+    site.record(response).await;
     let least_first: Vec<String> = (0..60).map(|rank| format!("g{:02}", rank * 43 % 60)).collect();
     for order in ["name", "cost_usd", "latency_seconds", "tokens"] {
         let (seen, pages) =
@@ -84,17 +85,17 @@ async fn observations_are_sorted_by_what_they_cost_took_and_used() {
 #[tokio::test]
 async fn a_search_shows_each_trace_once_on_all_its_pages() {
     let site = Site::open().await;
-    let mut told = batch(&project("shop"));
+    let mut response = batch(&project("shop"));
     // Each trace says it at its beginning and, much later, at its end.
     for n in 0..120_i64 {
         let id = format!("t{n:03}");
-        told = told.with(trace(&id).beginning(n));
+        response = response.with(trace(&id).beginning(n));
         for (what, begins) in [("a", n), ("b", 100_000 + n)] {
             let step = span(&format!("{what}{n:03}")).of(&id).lasting(begins, begins + 1);
-            told = told.with(step.input(text("the parcel")));
+            response = response.with(step.input(text("the parcel")));
         }
     }
-    site.record(told).await;
+    site.record(response).await;
     let (mut seen, pages) = all_pages(&site, "/project/shop/traces?q=parcel").await;
     assert!(pages > 1);
     seen.sort();
@@ -107,11 +108,11 @@ async fn a_search_shows_each_trace_once_on_all_its_pages() {
 #[tokio::test]
 async fn exports_come_in_the_order_of_time_and_refuse_what_they_cannot_mean() {
     let site = Site::open().await;
-    let mut told = batch(&project("shop"));
+    let mut response = batch(&project("shop"));
     for n in 0..60_i64 {
-        told = told.with(trace(&format!("t{n}")).named("x").beginning(n));
+        response = response.with(trace(&format!("t{n}")).named("x").beginning(n));
     }
-    site.record(told).await;
+    site.record(response).await;
     let export = "/project/shop/list/traces/export?format=jsonl";
     let by_name = site.get(&format!("{export}&sort=name")).await;
     assert_eq!(by_name.text, site.get(export).await.text);
@@ -125,11 +126,12 @@ async fn exports_come_in_the_order_of_time_and_refuse_what_they_cannot_mean() {
 async fn ten_thousand_are_not_more_than_ten_thousand() {
     let site = Site::open().await;
     for hundred in 0..100 {
-        let mut told = batch(&project("shop"));
+        let mut response = batch(&project("shop"));
         for n in 0..100 {
-            told = told.with(trace(&format!("t{hundred}-{n}")).beginning(hundred * 100 + n));
+            response =
+                response.with(trace(&format!("t{hundred}-{n}")).beginning(hundred * 100 + n));
         }
-        site.record(told).await;
+        site.record(response).await;
     }
     let page = site.get("/project/shop/traces").await;
     assert!(page.text.contains(">10,000 traces, no errors"), "{}", page.text);

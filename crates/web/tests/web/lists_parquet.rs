@@ -17,12 +17,14 @@ async fn a_file_is_whole_however_many_rows_there_are() {
         file.bytes.len()
     };
     let empty = check().await;
-    let mut told = batch(&project("shop"));
+    let mut response = batch(&project("shop"));
     for n in 0..60_i64 {
         let (id, step) = (format!("t{n}"), format!("g{n}"));
-        told = told.with(trace(&id).named("=1+1").tagged("a").beginning(n).rooted_in(&step));
-        told = told.with(generation(&step).of(&id).lasting(n, n + 1).input(text("☂\0\n\"")));
+        response =
+            response.with(trace(&id).named("=1+1").tagged("a").beginning(n).rooted_in(&step));
+        response =
+            response.with(generation(&step).of(&id).lasting(n, n + 1).input(text("☂\0\n\"")));
     }
-    site.record(told).await;
+    site.record(response).await;
     assert!(check().await > empty);
 }

@@ -10,7 +10,7 @@ const TRACES: &str = "/project/shop/traces";
 async fn shop() -> Site {
     let site = Site::open().await;
     let word = |label: &str| ScoreValue::Categorical { label: label.to_owned(), number: None };
-    let told = batch(&project("shop"))
+    let response = batch(&project("shop"))
         .with(trace("one").rooted_in("g").named("<i>refund</i>").beginning(2_000))
         .with(generation("g").of("one").named("answer").lasting(2_000, 2_500))
         .with(generation("g").of("one").input(text("Where is it?")).output(text("=There")))
@@ -19,7 +19,7 @@ async fn shop() -> Site {
         .with(score("b").on("quality").of_trace("one").number(1.0))
         .with(score("c").on("=tone").of_trace("one").value(word("<b>kind</b>")))
         .with(score("d").on("quality").of_trace("two").number(0.25));
-    site.record(told).await;
+    site.record(response).await;
     site
 }
 
@@ -78,8 +78,9 @@ async fn one_row_is_shown_beside_the_list() {
 #[tokio::test]
 async fn deep_links_lead_to_their_pages() {
     let site = shop().await;
-    let told = batch(&project("shop")).with(trace("three").in_session("monday").for_user("ann"));
-    site.record(told).await;
+    let response =
+        batch(&project("shop")).with(trace("three").in_session("monday").for_user("ann"));
+    site.record(response).await;
     for (address, words) in [
         ("/project/shop/traces/one", "Where is it?"),
         ("/project/shop/traces/one?observation=g&timestamp=2026-01-01T00:00:00.000Z", "answer"),

@@ -74,16 +74,16 @@ async fn a_connection_is_tested_with_one_click() {
     member.get(CONNECTIONS).await.check(200, "Test<span class=\"sr\"> &lt;b&gt;ours");
     let test = |id: &str| format!("{CONNECTIONS}/{id}/test");
     model.script([says("<i>ready</i>"), Reply::failing(Failure::Status(401))]);
-    let told = member.post(&test(&good), &[("model", "gpt-4o-mini")]).await;
-    told.check(200, "connected").check(200, "&lt;i&gt;ready").check(200, "12 in, 5 out");
+    let response = member.post(&test(&good), &[("model", "gpt-4o-mini")]).await;
+    response.check(200, "connected").check(200, "&lt;i&gt;ready").check(200, "12 in, 5 out");
     // 12 and 5 of a million, at 3 and 15 dollars.
-    told.check(200, "title=\"$0.000111\"");
-    let told = member.post(&test(&good), &[("model", "gpt-4o-mini")]).await;
-    told.check(200, "connection failed").check(200, "check the key and its permissions");
-    assert!(!told.text.contains(SECRET), "{}", told.text);
+    response.check(200, "title=\"$0.000111\"");
+    let response = member.post(&test(&good), &[("model", "gpt-4o-mini")]).await;
+    response.check(200, "connection failed").check(200, "check the key and its permissions");
+    assert!(!response.text.contains(SECRET), "{}", response.text);
     member.post(&test(&azure), &[("model", "x")]).await.check(200, "azure cannot be asked");
-    let told = member.post(&test(&nowhere), &[("model", "x")]).await;
-    told.check(200, "cannot be reached").check(200, "check the address");
+    let response = member.post(&test(&nowhere), &[("model", "x")]).await;
+    response.check(200, "cannot be reached").check(200, "check the address");
     assert_eq!(member.post(&test("none"), &[("model", "x")]).await.status, 404);
 }
 
@@ -261,9 +261,9 @@ async fn connections_that_lead_inside_are_refused_and_say_what_to_set() {
     let mut owner = someone(&site, Role::Owner).await;
     owner.get(CONNECTIONS).await;
     for id in kept {
-        let told = owner.post(&format!("{CONNECTIONS}/{id}/test"), &[("model", "m")]).await;
-        told.check(200, "connection failed").check(200, "an address of this machine");
-        told.check(200, "outbound.allow = &quot;");
+        let response = owner.post(&format!("{CONNECTIONS}/{id}/test"), &[("model", "m")]).await;
+        response.check(200, "connection failed").check(200, "an address of this machine");
+        response.check(200, "outbound.allow = &quot;");
     }
     let fields = [
         ("provider", "new"),
@@ -284,9 +284,9 @@ async fn what_a_provider_says_is_for_owners_of_the_server() {
     let path = format!("{CONNECTIONS}/{id}/test");
     let mut member = someone(&site, Role::Member).await;
     member.get(CONNECTIONS).await;
-    let told = member.post(&path, &[("model", "m")]).await;
-    told.check(200, "rejects the request (status 400)");
-    assert!(!told.text.contains("hush"), "{}", told.text);
+    let response = member.post(&path, &[("model", "m")]).await;
+    response.check(200, "rejects the request (status 400)");
+    assert!(!response.text.contains("hush"), "{}", response.text);
     site.person("o@shop.example", Role::Owner).await;
     let mut owner = site.signed_in("o@shop.example").await;
     owner.get(CONNECTIONS).await;

@@ -35,7 +35,7 @@ async fn report(site: &Site, week: Week, now: Timestamp) -> WeekDone {
 async fn site() -> Site {
     let site = Site::open().await;
     let start = this_week().start().since(START) / 1_000_000;
-    let mut told = batch(&project("shop"));
+    let mut response = batch(&project("shop"));
     for n in 0_i32..9 {
         let session = format!("<b>s{n}");
         let (at, base) = match n {
@@ -44,7 +44,7 @@ async fn site() -> Site {
         };
         for name in ["overall_quality", "tool_mastery", "execution_quality"] {
             let why = "The tool call failed with <i>an error</i>, again and again.";
-            told = told.with(
+            response = response.with(
                 score(&format!("{name}{n}"))
                     .on(name)
                     .of_session(&session)
@@ -55,7 +55,7 @@ async fn site() -> Site {
             );
         }
     }
-    site.record(told).await;
+    site.record(response).await;
     site
 }
 

@@ -9,7 +9,7 @@ fn label(label: &str) -> ScoreValue {
 
 async fn site() -> Site {
     let site = Site::open().await;
-    let mut told = batch(&project("shop"));
+    let mut response = batch(&project("shop"));
     for n in 0_i32..10 {
         let (id, at) = (format!("t{n}"), i64::from(n) * 1_000 - 60_000);
         let (model, person) = (f64::from(n) / 10.0, f64::from(n) / 10.0 + 0.05);
@@ -17,14 +17,14 @@ async fn site() -> Site {
         let outcome = label(if n % 3 == 0 { "<i>lost" } else { "solved" });
         let given =
             |name: &str, kind: &str| score(&format!("{kind}{n}")).on(name).of_trace(&id).given(at);
-        told = told
+        response = response
             .with(trace(&id).beginning(at))
             .with(given("quality", "m").number(model).from(ScoreSource::Eval))
             .with(given("quality", "h").number(person).from(ScoreSource::Annotation))
             .with(given("ok", "b").value(yes))
             .with(given("outcome", "l").value(outcome).comment("why <b>not</b>"));
     }
-    site.record(told).await;
+    site.record(response).await;
     site
 }
 

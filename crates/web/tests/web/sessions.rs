@@ -15,7 +15,7 @@ async fn site() -> Site {
     let site = Site::open().await;
     let question = r#"[{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"},
         {"role": "user", "content": "Find me a <b>train</b>"}]"#;
-    let told = batch(&project("shop"))
+    let response = batch(&project("shop"))
         .with(
             trace("t1")
                 .named("concierge")
@@ -55,7 +55,7 @@ async fn site() -> Site {
                 .for_user("\"><svg onload=alert(1)>")
                 .input(text("</article><script>alert(2)</script>")),
         );
-    site.record(told).await;
+    site.record(response).await;
     site
 }
 
@@ -69,8 +69,13 @@ async fn sessions_are_listed_with_what_they_took() {
     }
     assert!(!shown.text.contains("<script>alert") && !shown.text.contains("<svg onload"));
     let none = site.get("/project/shop/sessions?env=nowhere").await;
+    assert!(none.text.contains("No matches") && none.text.contains("Clear filters"));
+    let none =
+        site.get("/project/shop/sessions?range=2001-01-01T00:00:00Z..2001-01-02T00:00:00Z").await;
     assert!(
-        none.text.contains("No sessions in this time range") && none.text.contains("session_id")
+        none.text.contains("No sessions in this time range") && none.text.contains("session_id"),
+        "{}",
+        none.text
     );
 }
 
@@ -159,7 +164,7 @@ async fn a_verdict_says_who_judged_and_leads_to_its_evidence() {
             .metadata("rubric", "\"session-quality\"")
             .metadata("rubric_version", "3")
     };
-    let told = batch(&project("shop"))
+    let response = batch(&project("shop"))
         .with(
             mark("new")
                 .on("task_completion")
@@ -168,7 +173,7 @@ async fn a_verdict_says_who_judged_and_leads_to_its_evidence() {
                 .metadata("evidence", "[2, 9]"),
         )
         .with(mark("old").on("task_completion").number(0.9).metadata("superseded_by", "\"new\""));
-    site.record(told).await;
+    site.record(response).await;
     let shown = site.get("/project/shop/sessions/trip").await.text;
     for part in [
         "Offline judge (rules), session-quality version 3",

@@ -130,10 +130,10 @@ async fn less_retention_says_what_goes_first() {
     for bad in ["0", "-1", "1.5", "40000", "many"] {
         assert_eq!(owner.post(&path, &[("days", bad)]).await.status, 422, "{bad}");
     }
-    let told = batch(&id("shop"))
+    let response = batch(&id("shop"))
         .with(ratchet_testkit::build::generation("g").of("one").lasting(0, 5))
         .with(trace("one"));
-    site.data.telemetry().record(told.build()).await.unwrap();
+    site.data.telemetry().record(response.build()).await.unwrap();
     // What was recorded is older than a day, and its owner still signed in.
     site.advance(std::time::Duration::from_secs(30 * 3_600));
     let asked = owner.post(&path, &[("days", "1")]).await;

@@ -8,6 +8,7 @@ use ratchet_core::catalog::prompt::PromptBody;
 use ratchet_core::chat::workspace::WorkspaceSource;
 use ratchet_core::cron::Cron;
 use ratchet_core::payload::Json;
+use ratchet_core::quality::report::ReportScope;
 use ratchet_stages::chat::workspace_policy::ChatRequest;
 use ratchet_stages::chat::{ChatLimits, ChatSettings, NewChatRequest};
 use ratchet_store::catalog::{
@@ -131,7 +132,7 @@ async fn keep_named(site: &Site) {
     };
     catalog.save_dataset_item(id("shop"), item, START).await.unwrap();
     let (judge, rubric) = ("offline".to_owned(), OURS.to_owned());
-    let scoring = ScheduledScoring { judge, rubric, max_cost: None };
+    let scoring = ScheduledScoring { judge, rubric, max_cost: None, scope: ReportScope::default() };
     let schedule = NewSchedule {
         name: CHOSEN.to_owned(),
         cron: Cron::parse("0 2 * * SUN").unwrap(),

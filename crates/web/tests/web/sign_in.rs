@@ -26,8 +26,8 @@ async fn people_are_sent_to_sign_in_and_back() {
 async fn a_script_is_told_and_not_sent_elsewhere() {
     let site = Site::new().await;
     let script = [("sec-fetch-dest", "empty")];
-    let told = site.browser().send("GET", PAGE, &script, String::new()).await;
-    assert_eq!(told.status, 401);
+    let response = site.browser().send("GET", PAGE, &script, String::new()).await;
+    assert_eq!(response.status, 401);
 }
 
 #[tokio::test]

@@ -62,12 +62,12 @@ async fn the_page_shows_the_tree_and_only_the_chosen_content() {
 async fn tokens_and_cost_of_the_whole_trace_are_told_by_kind() {
     let site = Site::open().await;
     let call = |id: &str| generation(id).of("t").calling("gpt-5").tokens(12, 30).costing(0.25);
-    let told = batch(&project("shop"))
+    let response = batch(&project("shop"))
         .with(trace("t"))
         .with(call("a"))
         .with(call("b"))
         .with(generation("c").of("t").calling("unknown").tokens(1, 2));
-    site.record(told).await;
+    site.record(response).await;
     // Wherever one is in the trace, the head tells all of it.
     for address in ["/project/shop/traces/t", "/project/shop/traces/t?observation=a"] {
         let page = site.get(address).await.text;
@@ -86,8 +86,9 @@ async fn sound_is_played_in_place_and_served_in_parts() {
     let input = payload(
         r#"[{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"aGVsbG8=","format":"wav"}}]}]"#,
     );
-    let told = batch(&project("shop")).with(trace("t")).with(generation("g").of("t").input(input));
-    site.record(told).await;
+    let response =
+        batch(&project("shop")).with(trace("t")).with(generation("g").of("t").input(input));
+    site.record(response).await;
     let page = site.get("/project/shop/traces/t?observation=g").await.text;
     let address = "/project/shop/traces/t/observations/g/picture?side=input&amp;n=0";
     assert!(page.contains(&format!("preload=\"none\" src=\"{address}\"")), "{page}");
@@ -268,11 +269,12 @@ async fn what_cannot_be_kept_is_refused_with_the_reason() {
 async fn a_step_beyond_the_tree_has_its_permalink() {
     let site = Site::open().await;
     for part in 0..5 {
-        let mut told = batch(&project("shop"));
+        let mut response = batch(&project("shop"));
         for n in part * 5_000..(part + 1) * 5_000 {
-            told = told.with(span(&format!("s{n}")).of("long").named("step").lasting(n, n + 1));
+            response =
+                response.with(span(&format!("s{n}")).of("long").named("step").lasting(n, n + 1));
         }
-        site.record(told).await;
+        site.record(response).await;
     }
     let rows = site.get("/project/shop/traces/long/rows?from=1&to=3").await;
     assert!(rows.text.contains("s1") && !rows.text.contains("s5"), "{}", rows.text);

@@ -5,7 +5,7 @@ use crate::browser::Site;
 
 async fn site() -> Site {
     let site = Site::open().await;
-    let told = batch(&project("shop"))
+    let response = batch(&project("shop"))
         .with(trace("t1").named("ask").for_user("ann").in_session("s").beginning(-9_000))
         .with(trace("t2").named("ask").for_user("ann").beginning(-5_000).in_environment("beta"))
         .with(trace("t3").named("ask").for_user("bob/<b>").beginning(-1_000))
@@ -13,7 +13,7 @@ async fn site() -> Site {
         .with(generation("g2").of("t2").lasting(-5_000, -4_000).tokens(7, 3).costing(0.25))
         .with(span("g3").of("t3").lasting(-1_000, 0).level(Level::Error))
         .with(score("q").on("helpful").of_trace("t1").number(0.5).given(-7_000));
-    site.record(told).await;
+    site.record(response).await;
     site
 }
 

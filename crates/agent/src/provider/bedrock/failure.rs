@@ -5,6 +5,7 @@ use aws_sdk_bedrockruntime::config::http::HttpResponse;
 use aws_sdk_bedrockruntime::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use ratchet_core::secret::Secret;
 
+use super::bounded_body::BodyError;
 use crate::access::redact_secrets;
 use crate::error::ModelError;
 use crate::http;
@@ -64,6 +65,9 @@ fn unsent<E>(error: &SdkError<E, HttpResponse>) -> ModelError
 where
     E: Error + Send + Sync + 'static,
 {
+    if let Some(cut) = BodyError::among_causes(error) {
+        return cut;
+    }
     let story = DisplayErrorContext(error).to_string();
     let why = http::innermost(error);
     if story.to_ascii_lowercase().contains("credential") {

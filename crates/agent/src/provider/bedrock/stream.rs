@@ -9,6 +9,7 @@ use aws_sdk_bedrockruntime::types::{
 
 use super::{document, failure};
 use crate::error::ModelError;
+use crate::http::MAX_STREAM_BYTES;
 
 /// A reassembled response.
 pub(super) struct StreamedMessage {
@@ -28,6 +29,7 @@ pub(super) async fn whole(
     listener: &mut (dyn FnMut(&str) + Send),
 ) -> Result<StreamedMessage, ModelError> {
     let (mut blocks, mut stop, mut usage) = (BTreeMap::new(), None, None);
+    let mut read = 0_usize;
     while let Some(event) = events.recv().await.map_err(|error| failure::of_stream(&error))? {
         match event {
             ConverseStreamOutput::ContentBlockStart(start) => {
@@ -39,6 +41,11 @@ pub(super) async fn whole(
             }
             ConverseStreamOutput::ContentBlockDelta(piece) => {
                 let empty = || Block::Text(String::new());
+                read = read.saturating_add(bytes(piece.delta.as_ref()));
+                if read > MAX_STREAM_BYTES {
+                    let why = format!("it has more than {MAX_STREAM_BYTES} bytes");
+                    return Err(ModelError::Garbled(why));
+                }
                 let block = blocks.entry(piece.content_block_index).or_insert_with(empty);
                 grow(block, piece.delta, listener);
             }
@@ -52,6 +59,15 @@ pub(super) async fn whole(
     let stop = stop.ok_or_else(cut)?;
     let content = blocks.into_values().map(Block::finish).collect::<Result<_, _>>()?;
     Ok(StreamedMessage { content, stop, usage })
+}
+
+/// The length of what a delta adds.
+fn bytes(delta: Option<&ContentBlockDelta>) -> usize {
+    match delta {
+        Some(ContentBlockDelta::Text(piece)) => piece.len(),
+        Some(ContentBlockDelta::ToolUse(piece)) => piece.input.len(),
+        _ => 0,
+    }
 }
 
 fn grow(

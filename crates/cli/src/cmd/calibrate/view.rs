@@ -180,7 +180,10 @@ fn panel(panel: &PanelDrift) -> Value {
     let drift = |drift: &Drift| {
         json!({
             "dimension": drift.dimension,
-            "change": statistic(drift.change),
+            "change": drift.change.ok().map(|change| change.value),
+            "n": drift.change.ok().map(|change| change.n),
+            "higher": drift.higher,
+            "lower": drift.lower,
             "p": drift.p,
             "bearing": drift.bearing.as_str(),
             "alert": drift.bearing.is_alarming(),

@@ -122,10 +122,11 @@ impl Ask {
                 let mut about = vec![(asks, head)];
                 let fields = schema["properties"].as_object().into_iter().flatten();
                 about.extend(fields.map(|(name, field)| {
-                    let told = [&field["title"], &field["type"], &field["description"]];
-                    let told: Vec<&str> = told.into_iter().filter_map(Value::as_str).collect();
-                    let told = plain_line(&format!("  {name}: {}", told.join(", ")));
-                    (told, Marks::NONE)
+                    let description = [&field["title"], &field["type"], &field["description"]];
+                    let description: Vec<&str> =
+                        description.into_iter().filter_map(Value::as_str).collect();
+                    let description = plain_line(&format!("  {name}: {}", description.join(", ")));
+                    (description, Marks::NONE)
                 }));
                 about
             }

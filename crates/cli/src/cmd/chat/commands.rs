@@ -106,8 +106,8 @@ impl<'a> TerminalChat<'a> {
         let limit = match dollars {
             "" => {
                 let chat = self.client.chat().await?;
-                let told = chat.max_budget.map(|limit| of_budget(&chat, limit));
-                return Ok(format!("{}\n", told.as_deref().unwrap_or("no budget is set")));
+                let shown = chat.max_budget.map(|limit| of_budget(&chat, limit));
+                return Ok(format!("{}\n", shown.as_deref().unwrap_or("no budget is set")));
             }
             "off" => Value::Null,
             dollars => match dollars.parse::<f64>() {
@@ -123,8 +123,8 @@ impl<'a> TerminalChat<'a> {
         match rest {
             "" => {
                 let chat = self.client.chat().await?;
-                let told = if chat.distrusted { "withdrawn" } else { "as set on the server" };
-                Ok(format!("trust in the workspace: {told}\n"))
+                let shown = if chat.distrusted { "withdrawn" } else { "as set on the server" };
+                Ok(format!("trust in the workspace: {shown}\n"))
             }
             "off" => self.set(&json!({"trust": false}), "trust in the workspace: withdrawn").await,
             "on" => {

@@ -38,7 +38,7 @@ pub(crate) struct Call {
     pub(crate) depth: usize,
     began: Option<Timestamp>,
     /// Whether its line, or a line about its start, was shown.
-    is_told: bool,
+    is_shown: bool,
     outcome: Option<CallOutcome>,
 }
 
@@ -63,8 +63,8 @@ impl Tools {
             Some(outer) => outer.depth + 1,
             None => usize::from(!event.text("parent").is_empty()),
         };
-        let told = outer.filter(|outer| !outer.is_told).map(|outer| {
-            outer.is_told = true;
+        let unshown = outer.filter(|outer| !outer.is_shown).map(|outer| {
+            outer.is_shown = true;
             outer.clone()
         });
         let input = &event.body["input"];
@@ -76,12 +76,12 @@ impl Tools {
             input: plain(&elide(input["command"].as_str().unwrap_or(&shown), KEPT_BYTES)),
             depth,
             began: event.at,
-            is_told: false,
+            is_shown: false,
             outcome: None,
         };
         self.numbers.insert(event.text("id").to_owned(), call.number);
         self.calls.push(call);
-        told
+        unshown
     }
 
     /// Adds the result of a call, whose line can be shown then.
@@ -91,7 +91,7 @@ impl Tools {
         let output = plain(&elide(&output_text(&event.body["output"]), KEPT_BYTES));
         let is_error = event.body["is_error"] == true;
         call.outcome = Some(CallOutcome { output, is_error, nanos });
-        call.is_told = true;
+        call.is_shown = true;
         Some(call.clone())
     }
 
@@ -159,7 +159,7 @@ impl Call {
     pub(crate) fn result_text(&self) -> String {
         let Some(outcome) = &self.outcome else { return String::new() };
         let said = outcome.output.trim();
-        let mut told = match (outcome.is_error, said.lines().count()) {
+        let mut text = match (outcome.is_error, said.lines().count()) {
             (true, _) => format!("failed: {}", plain_line(&elide(said, LINE_BYTES))),
             (false, 0) => "ok".to_owned(),
             (false, 1) if said.len() <= LINE_BYTES / 2 => plain_line(said),
@@ -167,9 +167,9 @@ impl Call {
             (false, lines) => format!("{lines} lines"),
         };
         if let Some(nanos) = outcome.nanos {
-            told.push_str(&format!(" · {}", duration(nanos / 1_000_000)));
+            text.push_str(&format!(" · {}", duration(nanos / 1_000_000)));
         }
-        told
+        text
     }
 
     fn line(&self) -> String {

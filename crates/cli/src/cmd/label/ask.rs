@@ -28,13 +28,13 @@ const HELP: &str =
 pub(super) fn ask(
     rubric: &Rubric,
     typed: &mut impl BufRead,
-    told: &mut impl Write,
+    output: &mut impl Write,
 ) -> io::Result<Answer> {
-    write!(told, "{HELP}")?;
+    write!(output, "{HELP}")?;
     let mut marks = BTreeMap::new();
     for dimension in &rubric.dimensions {
         loop {
-            let Some(line) = question(&prompt(dimension), typed, told)? else {
+            let Some(line) = question(&prompt(dimension), typed, output)? else {
                 return Ok(Answer::End);
             };
             match line.as_str() {
@@ -46,7 +46,7 @@ pub(super) fn ask(
                         marks.insert(dimension.name.clone(), mark);
                         break;
                     }
-                    Err(why) => writeln!(told, "  {why}")?,
+                    Err(why) => writeln!(output, "  {why}")?,
                 },
             }
         }
@@ -55,14 +55,14 @@ pub(super) fn ask(
         return Ok(Answer::Skip);
     }
     loop {
-        let Some(why) = question("comment: ", typed, told)? else {
+        let Some(why) = question("comment: ", typed, output)? else {
             return Ok(Answer::End);
         };
         match within("why", &why, MAX_WHY) {
             Ok(()) => {
                 return Ok(Answer::Label { marks, why: Some(why).filter(|why| !why.is_empty()) });
             }
-            Err(refused) => writeln!(told, "  {refused}")?,
+            Err(refused) => writeln!(output, "  {refused}")?,
         }
     }
 }
@@ -81,13 +81,13 @@ fn prompt(dimension: &Dimension) -> String {
 fn question(
     text: &str,
     typed: &mut impl BufRead,
-    told: &mut impl Write,
+    output: &mut impl Write,
 ) -> io::Result<Option<String>> {
-    write!(told, "{text}")?;
-    told.flush()?;
+    write!(output, "{text}")?;
+    output.flush()?;
     let mut line = String::new();
     if typed.read_line(&mut line)? == 0 {
-        writeln!(told)?;
+        writeln!(output)?;
         return Ok(None);
     }
     Ok(Some(line.trim().to_owned()))
@@ -121,15 +121,15 @@ mod tests {
 
     fn answered(typed: &str) -> (Answer, String) {
         let rubric = ratchet_core::judge::rubric::shipped().next().unwrap();
-        let mut told = Vec::new();
-        let answer = ask(rubric, &mut typed.as_bytes(), &mut told).unwrap();
-        (answer, String::from_utf8(told).unwrap())
+        let mut output = Vec::new();
+        let answer = ask(rubric, &mut typed.as_bytes(), &mut output).unwrap();
+        (answer, String::from_utf8(output).unwrap())
     }
 
     #[test]
     fn a_session_is_labelled_line_by_line() {
-        let (answer, told) = answered("great\ncomplete\n0.7\n\n-\n\n\nIt works.\n");
-        assert!(told.contains("task_completion must be one of failed"), "{told}");
+        let (answer, output) = answered("great\ncomplete\n0.7\n\n-\n\n\nIt works.\n");
+        assert!(output.contains("task_completion must be one of failed"), "{output}");
         let Answer::Label { marks, why } = answer else { panic!("{answer:?}") };
         assert_eq!(why.as_deref(), Some("It works."));
         assert_eq!(marks["task_completion"], Mark::Grade("complete".to_owned()));

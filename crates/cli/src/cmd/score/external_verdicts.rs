@@ -1,3 +1,4 @@
+use ratchet_core::judge::offline;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -70,7 +71,8 @@ struct OutsideArgs {
 
 fn judge_name(text: &str) -> Result<String, String> {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_.:/".contains(char);
-    let fits = (1..=60).contains(&text.len()) && text.chars().all(is_plain) && text != "offline";
+    let fits =
+        (1..=60).contains(&text.len()) && text.chars().all(is_plain) && text != offline::NAME;
     if fits { Ok(text.to_owned()) } else { Err("1 to 60 letters, digits, - _ . : /".to_owned()) }
 }
 
@@ -126,10 +128,10 @@ pub(super) async fn prompt(args: &PromptArgs) -> anyhow::Result<Outcome> {
             system: task.prompt.system,
             schema: verdict::schema(&request.rubric),
         };
-        let told = |view: &TaskView| format!("{}\n\n{}", view.system, view.message);
+        let as_text = |view: &TaskView| format!("{}\n\n{}", view.system, view.message);
         match out {
-            Some(file) => write(file, &outside.output.text(&view, told)?)?,
-            None => outside.output.show(&view, told)?,
+            Some(file) => write(file, &outside.output.text(&view, as_text)?)?,
+            None => outside.output.show(&view, as_text)?,
         }
         Ok(Outcome::Done)
     })

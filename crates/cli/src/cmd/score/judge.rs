@@ -1,3 +1,4 @@
+use ratchet_core::judge::offline;
 use std::env;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,7 @@ use ratchet_stages::score::judge::{Briefing, Judge};
 pub(crate) struct JudgeArgs {
     /// Judge: `offline` (free, no key), `anthropic[:MODEL]`, `bedrock:MODEL`,
     /// `openai:MODEL`, `claude[:MODEL]` or `connection:NAME[:MODEL]`
-    #[arg(long, value_name = "JUDGE", default_value = "offline")]
+    #[arg(long, value_name = "JUDGE", default_value = offline::NAME)]
     judge: String,
     /// Sessions scored concurrently
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = at_once)]

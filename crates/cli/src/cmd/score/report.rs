@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use ratchet_core::id::SessionId;
+use ratchet_core::judge::offline;
 use ratchet_core::judge::rubric::{OVERALL, Rubric};
 use ratchet_stages::score::previous_scores::{PreviousScores, generation, value};
 use ratchet_stages::score::{Report, Request, Scored};
@@ -299,7 +300,7 @@ fn summary(view: &ScoringView) -> String {
     }
     if let Some(labels) = view.labels {
         text += &format!("  calibrated: P(success) is fitted to {labels} labels of this project\n");
-    } else if view.judge == "offline" && !view.sessions.is_empty() {
+    } else if view.judge == offline::NAME && !view.sessions.is_empty() {
         text += "  uncalibrated: the offline judge ranks sessions; only labels tell what a mark means\n";
     }
     for left_out in &view.failed {

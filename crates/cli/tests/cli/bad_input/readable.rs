@@ -34,8 +34,8 @@ pub(super) fn check(running: &Ratchet) {
     let cases = NAMES.iter().flat_map(|name| texts.iter().map(move |text| (*name, text.as_str())));
     for (number, (name, text)) in (1..).zip(cases) {
         let span = otlp::span(number, 1).saying(name, text);
-        let told = otlp::request("odd").with(span).to_protobuf();
-        let answer = running.send(http::post("/v1/traces").protobuf(told));
+        let output = otlp::request("odd").with(span).to_protobuf();
+        let answer = running.send(http::post("/v1/traces").protobuf(output));
         assert_eq!(answer.status, 200, "{name} {}", answer.text());
         let read =
             running.send(http::get(&format!("/api/public/traces/{}", otlp::trace_id(number))));

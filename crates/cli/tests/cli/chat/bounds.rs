@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Stage, calling, done};
 
 /// The last prompt of the model, as text.
-fn told(stage: &Stage) -> String {
+fn output(stage: &Stage) -> String {
     stage.model.requests().pop().unwrap()["messages"].to_string()
 }
 
@@ -44,7 +44,7 @@ fn agents_see_what_is_named_of_the_environment_and_never_what_is_ours() {
         };
         let finished = launch.args(["--print", "Look.", "--allow", "Bash"]).run();
         assert_eq!(done(&finished), "So.\n");
-        told(&stage)
+        output(&stage)
     };
     assert!(seen(None).contains("[][][]"));
     assert!(seen(Some("default,SECRET_ONE")).contains("[one][][]"));
@@ -66,8 +66,8 @@ fn trust_is_for_the_one_who_gives_it_and_not_kept() {
         let launch = stage.begun().args(arguments);
         let finished = launch.args(["--print", "Who?", "--allow", "mcp__lake__who"]).run();
         assert_eq!(done(&finished), "So.\n");
-        let told = told(&stage);
-        let (_, last) = told.rsplit_once("I am ").unwrap_or_else(|| panic!("{told}"));
+        let output = output(&stage);
+        let (_, last) = output.rsplit_once("I am ").unwrap_or_else(|| panic!("{output}"));
         last.chars().take(400).collect::<String>()
     };
     assert!(ask(&["--trust"]).starts_with("workspace"));

@@ -82,7 +82,7 @@ fn pages_stay_small_however_much_there_is_to_show() {
     let stage = stage();
     let crowded = stage.crowded();
     let mut found = Vec::new();
-    let mut told = format!("pages at {} observations:\n", TRACES * OBSERVATIONS_EACH);
+    let mut response = format!("pages at {} observations:\n", TRACES * OBSERVATIONS_EACH);
     for listed in PAGES {
         let path = listed.path(&crowded.places);
         // A page of its own each time: nothing is cached.
@@ -91,7 +91,7 @@ fn pages_stay_small_however_much_there_is_to_show() {
         page.open(&crowded.url(&path));
         let cost = page.cost();
         let (server, paint) = (cost.server, cost.first_paint.unwrap_or_default());
-        told += &format!(
+        response += &format!(
             "  {:20} server {server:9.1?}  first paint {paint:9.1?}  {:7} bytes in {} requests\n",
             listed.name, cost.bytes, cost.requests,
         );
@@ -99,6 +99,6 @@ fn pages_stay_small_however_much_there_is_to_show() {
             found.push(format!("  {} ({path}): {} bytes", listed.name, cost.bytes));
         }
     }
-    ratchet_testkit::say(&told);
+    ratchet_testkit::say(&response);
     report(&found);
 }

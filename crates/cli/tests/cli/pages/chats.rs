@@ -9,7 +9,7 @@ use super::stage::Served;
 const NEW: &str = "/project/{project}/chats/new";
 
 /// Whether the conversation has these words.
-fn told(words: &str) -> String {
+fn output(words: &str) -> String {
     let words = Value::from(words);
     format!("document.querySelector('[data-turns]').innerText.includes({words})")
 }
@@ -43,15 +43,15 @@ fn one_talks_to_an_agent_beside_a_program_and_judges_its_answers() {
         hand.write(page, "[name=text]", "deltas 20");
         hand.press(page, "form.chat-new .primary");
         page.wait_for("[data-turns]");
-        page.wait_until(&told("18 19 20"));
+        page.wait_until(&output("18 19 20"));
         say(hand, page, "ask");
-        page.wait_until(&told("The agent wants to use Bash"));
+        page.wait_until(&output("The agent wants to use Bash"));
         hand.press(page, "[data-ask] [value=allow]");
-        page.wait_until(&told("it was allowed"));
+        page.wait_until(&output("it was allowed"));
         let late = answer(page, demo, json!({ "decision": "deny" }));
         assert_eq!(late.status, 409, "{}", late.text());
         say(hand, page, "question");
-        page.wait_until(&told("the second"));
+        page.wait_until(&output("the second"));
         let first = answer(page, demo, json!({ "answers": { "Which?": "B" } }));
         assert_eq!(first.status, 200, "{}", first.text());
         page.wait_until("!document.querySelector('.ask.open')");
@@ -89,11 +89,11 @@ fn files_go_along_and_a_chat_gets_a_name() {
         page.choose_file("[data-attach]", &plan);
         page.wait_until("document.querySelector('[data-files]').innerText.includes('plan.md')");
         say(hand, page, "Look at this.");
-        page.wait_until(&told("Hello"));
+        page.wait_until(&output("Hello"));
         page.wait_until("!document.querySelector('[data-files] li')");
         hand.press(page, ".enclosed summary");
-        page.wait_until(&told("Ship on <b>Friday</b>."));
-        assert!(!page.js(&told("not this one")).as_bool().unwrap());
+        page.wait_until(&output("Ship on <b>Friday</b>."));
+        assert!(!page.js(&output("not this one")).as_bool().unwrap());
         hand.press(page, ".chat-fold:last-of-type summary");
         hand.write(page, "#chat-title", "Friday's plan");
         hand.press(page, "form[action$='/title'] button");

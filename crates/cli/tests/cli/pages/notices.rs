@@ -68,8 +68,8 @@ fn the_worker_shows_what_it_is_told_and_leads_to_the_chat() {
         let path = format!("/project/{PROJECT}/chats/s1");
         let ask = json!({ "id": "q1", "kind": "question", "text": "Which city?", "more": 1 });
         let about = json!({ "session": "s1", "title": "Plan a trip", "path": path, "ask": ask });
-        let told = json!({ "type": "person.needed", "data": about });
-        let seen = page.in_worker("/service-worker.js", &shown(&told));
+        let output = json!({ "type": "person.needed", "data": about });
+        let seen = page.in_worker("/service-worker.js", &shown(&output));
         assert_eq!(
             seen,
             json!({

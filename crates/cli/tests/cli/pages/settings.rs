@@ -60,10 +60,10 @@ fn a_key_is_made_and_revoked_and_both_are_in_the_log() {
         hand.press(page, "form.filters button");
         page.wait_until("location.search.includes('what=API')");
         let of_key = "[...document.querySelectorAll('tbody tr')].map((row) => row.innerText)";
-        let told = page.js(&format!("{of_key}.filter((row) => row.includes('{public}'))"));
-        let told = told.as_array().unwrap();
-        assert_eq!(told.len(), 2, "{told:?}");
-        let says = |nth: usize, verb: &str| told[nth].as_str().unwrap().contains(verb);
-        assert!(says(0, "revoked") && says(1, "made"), "newest first: {told:?}");
+        let output = page.js(&format!("{of_key}.filter((row) => row.includes('{public}'))"));
+        let output = output.as_array().unwrap();
+        assert_eq!(output.len(), 2, "{output:?}");
+        let says = |nth: usize, verb: &str| output[nth].as_str().unwrap().contains(verb);
+        assert!(says(0, "revoked") && says(1, "made"), "newest first: {output:?}");
     });
 }

@@ -50,6 +50,7 @@ pub(super) fn report(writer: &Writer<'_>, said: &Said<'_>) -> String {
     synthesis.issues = vec![CommonIssue {
         dimension: DIMENSIONS[1].to_owned(),
         title: said.words.to_owned(),
+        also: vec![said.words.to_owned()],
         count: said.sessions.len(),
         sessions: said.sessions.to_vec(),
         example: Example {

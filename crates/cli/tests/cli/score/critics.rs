@@ -82,8 +82,8 @@ fn a_key_that_a_verdict_has_twice_is_sent_back() {
     model.say(critic("speed", 0.5));
     let found = report(judged(data.path(), &model, &["--rubric", "apart"]), 0);
     assert_eq!(found["sessions"][0]["dimensions"]["care"]["value"], 0.4, "{found}");
-    let told = model.requests().iter().any(|body| body.to_string().contains("stands twice"));
-    assert!(told, "the fault is sent back");
+    let output = model.requests().iter().any(|body| body.to_string().contains("stands twice"));
+    assert!(output, "the fault is sent back");
 }
 
 #[test]

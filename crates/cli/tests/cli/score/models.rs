@@ -52,8 +52,8 @@ fn a_bad_answer_is_put_right_and_a_refusal_fails_its_session_only() {
     assert!(reason(&found, "failed", "refused").contains("refuses"), "{found}");
     assert_eq!(found["sessions"][0]["dimensions"]["tool_mastery"]["value"], 0.5);
     assert_eq!(found["counts"]["repeated"], 0, "what is put right is not asked twice: {found}");
-    let told = model.requests();
-    assert!(told.iter().any(|body| body.to_string().contains("99")), "the fault is sent back");
+    let response = model.requests();
+    assert!(response.iter().any(|body| body.to_string().contains("99")), "the fault is sent back");
 }
 
 #[test]

@@ -174,18 +174,18 @@ fn where_a_model_gives_no_suggestions_templates_do_and_it_is_said() {
     let model = ScriptedModel::start().unwrap();
     model.say_always(Reply::document(plain(0.4)).on("Judge traces"));
     model.say(Reply::failing(Failure::Refusal).on("cite only sessions 1 to 2"));
-    let told = asking(week(data, &["--judge", "anthropic"]), &model);
-    let told: Value = serde_json::from_str(&done(told)).unwrap();
-    let advice = &told["report"]["advice"];
+    let response = asking(week(data, &["--judge", "anthropic"]), &model);
+    let response: Value = serde_json::from_str(&done(response)).unwrap();
+    let advice = &response["report"]["advice"];
     assert_eq!(advice["by"], "templates");
     assert!(
         advice["note"].as_str().unwrap().contains("claude-sonnet-5 gave no suggestions"),
         "{advice}"
     );
-    assert!(!told["report"]["suggestions"].as_array().unwrap().is_empty(), "{told}");
+    assert!(!response["report"]["suggestions"].as_array().unwrap().is_empty(), "{response}");
     model.say_always(Reply::document(json!({"suggestions": [{"dimension": "charm"}]})));
-    let told = done(asking(week(data, &["--judge", "anthropic", "--format", "text"]), &model));
-    assert!(told.contains("From templates: anthropic:claude-sonnet-5 gave no"), "{told}");
+    let response = done(asking(week(data, &["--judge", "anthropic", "--format", "text"]), &model));
+    assert!(response.contains("From templates: anthropic:claude-sonnet-5 gave no"), "{response}");
 }
 
 /// Has a server record a session of the week that ended last.

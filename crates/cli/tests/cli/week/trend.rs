@@ -45,9 +45,9 @@ fn a_trend_is_told_from_eight_weeks_on_and_not_before() {
     stop(running);
     let overall = |of: &str| {
         let week = ratchet(&["week", "--of", of, "--zone", "UTC", "--judge", "none", "--json"]);
-        let told = done(week.arg("--data").arg(data.path()));
-        let told: Value = serde_json::from_str(&told).unwrap();
-        told["report"]["synthesis"]["overall"].clone()
+        let output = done(week.arg("--data").arg(data.path()));
+        let output: Value = serde_json::from_str(&output).unwrap();
+        output["report"]["synthesis"]["overall"].clone()
     };
     let seven = overall(&weeks[6]);
     assert_eq!(seven["trend"]["too_early"], "needs 8 weeks, 7 available", "{seven}");

@@ -259,7 +259,7 @@ impl EvaluatorVersion {
         }
         match self.judge_name() {
             None => Some("it names no model; set modelConfig or judge".to_owned()),
-            Some(judge) if judge == "offline" && !self.is_share() => {
+            Some(judge) if judge == crate::judge::offline::NAME && !self.is_share() => {
                 Some("the offline judge gives numbers from 0 to 1 only".to_owned())
             }
             Some(_) => None,

@@ -100,17 +100,17 @@ mod tests {
 
     #[test]
     fn why_a_turn_ended_is_said_once() {
-        let told = |end: Value| {
+        let labels_of = |end: Value| {
             let (word, said) = early_end(&end);
             [Some(word), said.map(str::to_owned)].into_iter().flatten().collect::<Vec<_>>()
         };
         let same = json!({"subtype": "error_during_execution", "result": "error_during_execution"});
-        assert_eq!(told(same), ["error during execution"]);
+        assert_eq!(labels_of(same), ["error during execution"]);
         let more = json!({"subtype": "success", "reason": "api_error", "result": "API Error: 400"});
-        assert_eq!(told(more), ["api error", "API Error: 400"]);
+        assert_eq!(labels_of(more), ["api error", "API Error: 400"]);
         let stopped = json!({"reason": "aborted_tools", "result": "interrupted"});
-        assert_eq!(told(stopped), ["interrupted"]);
-        assert_eq!(told(json!({"subtype": "error_max_turns"})), ["error max turns"]);
-        assert_eq!(told(json!({})), ["failed"]);
+        assert_eq!(labels_of(stopped), ["interrupted"]);
+        assert_eq!(labels_of(json!({"subtype": "error_max_turns"})), ["error max turns"]);
+        assert_eq!(labels_of(json!({})), ["failed"]);
     }
 }

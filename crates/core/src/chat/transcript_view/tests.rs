@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::*;
 
-fn told(events: &[(EventKind, Value)]) -> TranscriptView {
+fn view_of(events: &[(EventKind, Value)]) -> TranscriptView {
     let place = |(seq, (kind, body)): (u64, &(EventKind, Value))| ChatEvent {
         seq,
         at: Timestamp::default(),
@@ -36,7 +36,7 @@ fn tool(item: &TurnItem) -> &ToolView {
 
 #[test]
 fn a_turn_is_told_from_its_message_to_its_end() {
-    let story = told(&[
+    let story = view_of(&[
         message("t1", "hi"),
         (EventKind::State, json!({"state": "running", "turn": "t1"})),
         words("Let me "),
@@ -64,7 +64,7 @@ fn a_turn_is_told_from_its_message_to_its_end() {
 fn what_sub_agents_do_lies_in_their_call() {
     let mut events = vec![message("t1", "dig"), call("c1", None), call("c2", Some("c1"))];
     events.push((EventKind::TextDelta, json!({"text": "deep", "parent": "c2"})));
-    let story = told(&events);
+    let story = view_of(&events);
     let outer = tool(&story.turns[0].items[0]);
     assert_eq!(story.turns[0].items[0].last, 4, "a change inside is a change");
     assert_eq!(tool(&outer.inside[0]).inside.len(), 1);
@@ -72,14 +72,15 @@ fn what_sub_agents_do_lies_in_their_call() {
     for depth in 2..2_000 {
         events.push(call(&format!("c{}", depth + 1), Some(&format!("c{depth}"))));
     }
-    assert!(told(&events).turns[0].items.len() > 100);
+    assert!(view_of(&events).turns[0].items.len() > 100);
 }
 
 #[test]
 fn an_answer_stands_with_its_question() {
     let ask = |id: &str| (EventKind::Permission, json!({"id": id, "tool": "Bash"}));
     let answer = json!({"id": "a1", "decision": "allow", "by": "ada"});
-    let story = told(&[message("t1", "go"), ask("a1"), ask("a2"), (EventKind::Answered, answer)]);
+    let story =
+        view_of(&[message("t1", "go"), ask("a1"), ask("a2"), (EventKind::Answered, answer)]);
     let asks: Vec<_> = story.turns[0]
         .items
         .iter()
@@ -93,7 +94,7 @@ fn an_answer_stands_with_its_question() {
 
 #[test]
 fn the_agent_may_begin_by_itself() {
-    let story = told(&[
+    let story = view_of(&[
         (EventKind::Notice, json!({"what": "mode", "text": "plan"})),
         (EventKind::State, json!({"state": "running", "turn": "t9"})),
         words("A task has ended."),
@@ -116,7 +117,7 @@ proptest! {
                 (EventKind::ALL[kind], body)
             })
             .collect();
-        let story = told(&events);
+        let story = view_of(&events);
         prop_assert_eq!(story.last, events.len() as u64);
         let seqs = story.turns.iter().flat_map(|turn| turn.items.iter().map(|item| item.seq));
         prop_assert!(seqs.collect::<Vec<_>>().is_sorted());

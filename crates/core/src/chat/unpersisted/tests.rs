@@ -32,7 +32,7 @@ fn finish() -> String {
 
 /// A block as the agent tells it, and as it keeps it.
 fn block(second: u32, message: &str, block: &Value) -> [String; 2] {
-    let told = json!({"type": "assistant", "uuid": format!("a{second}"), "timestamp": at(second),
+    let streamed = json!({"type": "assistant", "uuid": format!("a{second}"), "timestamp": at(second),
         "session_id": "s", "parent_tool_use_id": null, "request_id": format!("req_{message}"),
         "message": {"id": message, "role": "assistant", "model": "claude-sonnet-5",
             "content": [block], "usage": {"input_tokens": 100, "output_tokens": 1}}});
@@ -40,16 +40,16 @@ fn block(second: u32, message: &str, block: &Value) -> [String; 2] {
         "sessionId": "s", "requestId": format!("req_{message}"),
         "message": {"id": message, "role": "assistant", "model": "claude-sonnet-5",
             "content": [block], "usage": {"input_tokens": 100, "output_tokens": 10}}});
-    [told.to_string(), kept.to_string()]
+    [streamed.to_string(), kept.to_string()]
 }
 
 fn result(second: u32, call: &str) -> [String; 2] {
     let content = json!([{"type": "tool_result", "tool_use_id": call, "content": "two"}]);
     let line = json!({"type": "user", "uuid": format!("u{second}"), "timestamp": at(second),
         "message": {"role": "user", "content": content}});
-    let (mut told, mut kept) = (line.clone(), line);
-    (told["session_id"], kept["sessionId"]) = (json!("s"), json!("s"));
-    [told.to_string(), kept.to_string()]
+    let (mut streamed, mut kept) = (line.clone(), line);
+    (streamed["session_id"], kept["sessionId"]) = (json!("s"), json!("s"));
+    [streamed.to_string(), kept.to_string()]
 }
 
 fn text(text: &str) -> Value {
@@ -154,9 +154,9 @@ fn a_call_that_is_tried_again_is_counted_once_more() {
 #[test]
 fn what_sub_agents_say_is_theirs() {
     let mut unkept = UnpersistedOutput::default();
-    let [told, _] = block(1, "msg_1", &text("Aside."));
-    let told = told.replace("\"parent_tool_use_id\":null", "\"parent_tool_use_id\":\"t\"");
-    unkept.take(&told);
+    let [streamed, _] = block(1, "msg_1", &text("Aside."));
+    let streamed = streamed.replace("\"parent_tool_use_id\":null", "\"parent_tool_use_id\":\"t\"");
+    unkept.take(&streamed);
     assert!(unkept.lines(&SessionId::parse("s").unwrap(), Timestamp::default()).is_empty());
 }
 

@@ -161,8 +161,8 @@ mod tests {
         check("a\u{202e}b", "  a⟨U+202E⟩b", "\"a⟨U+202E⟩b\"");
         check("\u{1b}[2K\rx", "  ⟨U+001B⟩[2K⟨U+000D⟩x", "\"⟨U+001B⟩[2K⟨U+000D⟩x\"");
         let tags = "\u{e0041}".repeat(9);
-        let told = "⟨U+E0041⟩".repeat(4) + "⟨5 more hidden characters⟩";
-        check(&format!("{tags}."), &format!("  {told}."), &format!("\"{told}.\""));
+        let marked = "⟨U+E0041⟩".repeat(4) + "⟨5 more hidden characters⟩";
+        check(&format!("{tags}."), &format!("  {marked}."), &format!("\"{marked}.\""));
         check("a\u{2028}b\u{85}", "  a⟨U+2028⟩b⟨U+0085⟩", "\"a⟨U+2028⟩b⟨U+0085⟩\"");
     }
 

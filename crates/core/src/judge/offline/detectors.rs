@@ -30,6 +30,8 @@ pub(super) struct Detection {
     pub(super) strength: f64,
     /// The traces that contain it.
     pub(super) traces: BTreeSet<u32>,
+    /// How often it was found in calls of a tool.
+    pub(super) tools: BTreeMap<String, usize>,
 }
 
 impl Detections {
@@ -49,6 +51,13 @@ impl Detections {
         detection.count += 1;
         detection.strength += 1.0;
         detection.traces.insert(trace);
+    }
+
+    /// Counts an occurrence of a signal in a call.
+    fn count_call(&mut self, signal: Signal, trace: u32, tool: &str) {
+        self.count(signal, trace);
+        let detection = self.0.entry(signal).or_default();
+        *detection.tools.entry(tool.to_owned()).or_default() += 1;
     }
 
     /// Turns the strength of a counted signal into its share of all calls. The share of few calls
@@ -135,11 +144,21 @@ pub(super) fn detect(
     let traces = moves.iter().map(|event| event.trace);
     if !moves.is_empty() {
         let strength = logarithm(moves.len());
-        let length = Detection { count: moves.len(), strength, traces: traces.clone().collect() };
+        let length = Detection {
+            count: moves.len(),
+            strength,
+            traces: traces.clone().collect(),
+            ..Detection::default()
+        };
         detections.measure(Signal::Length, length);
     }
     no_tools(input, among.need_no_tools, &mut detections);
-    let compared = |strength| Detection { count: 1, strength, traces: traces.clone().collect() };
+    let compared = |strength| Detection {
+        count: 1,
+        strength,
+        traces: traces.clone().collect(),
+        ..Detection::default()
+    };
     if let Some(rank) = among.rank {
         detections.measure(Signal::AmongPeers, compared(rank));
     }

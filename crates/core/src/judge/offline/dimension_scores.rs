@@ -8,6 +8,8 @@ use crate::judge::verdict::{Finding, Judgement};
 
 /// The maximum number of signals in a rationale.
 const MAX_NAMED_SIGNALS: usize = 4;
+/// The maximum number of characters of a tool's name.
+const MAX_TOOL_CHARS: usize = 60;
 /// The maximum number of cited traces.
 const MAX_CITED_TRACES: usize = 12;
 
@@ -89,7 +91,9 @@ fn rationale(causes: &[Cause<'_>], detections: &Detections) -> String {
     let named: Vec<String> = causes.iter().take(MAX_NAMED_SIGNALS).map(describe).collect();
     if named.is_empty() {
         let calls = detections.of(Signal::ToolCall).map_or(0, |detection| detection.count);
-        return format!("Nothing spoke for or against it in {calls} tool calls.");
+        let calls =
+            if calls == 1 { "1 tool call".to_owned() } else { format!("{calls} tool calls") };
+        return format!("Nothing spoke for or against it in {calls}.");
     }
     let mut sentence = named.join("; ") + ".";
     if let Some(first) = sentence.get_mut(..1) {
@@ -107,7 +111,26 @@ pub(super) fn describe_signal(weighing: &Weighing, detection: &Detection) -> Str
     let Detection { count, strength, .. } = detection;
     let text = if *count > 1 { &weighing.many } else { &weighing.one };
     let share = format!("{:.0}", strength * 100.0);
-    text.replace("{n}", &count.to_string()).replace("{p}", &share)
+    let said = text.replace("{n}", &count.to_string()).replace("{p}", &share);
+    said + &tool_words(detection)
+}
+
+/// Names the tool of most calls in which a signal was found, in parentheses.
+fn tool_words(detection: &Detection) -> String {
+    let most =
+        detection.tools.iter().max_by(|one, other| one.1.cmp(other.1).then(other.0.cmp(one.0)));
+    let Some((tool, calls)) = most.filter(|(_, calls)| 2 * **calls > detection.count) else {
+        return String::new();
+    };
+    let mostly = if *calls < detection.count { "mostly " } else { "" };
+    format!(" ({mostly}`{}`)", plain_name(tool))
+}
+
+/// The name of a tool without what would end a sentence or a quotation: names come from traces.
+fn plain_name(tool: &str) -> String {
+    let is_plain = |char: char| char.is_alphanumeric() || "_-/:.".contains(char);
+    let plain = tool.chars().map(|char| if is_plain(char) { char } else { '_' });
+    plain.take(MAX_TOOL_CHARS).collect()
 }
 
 /// Returns the traces to cite: those of the causes, or else those of the required signals.

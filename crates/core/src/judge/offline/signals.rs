@@ -177,8 +177,7 @@ pub struct SignalSet {
 }
 
 impl SignalSet {
-    /// Returns the rationale text and the effects of each signal.
-    #[cfg(test)]
+    /// Returns the rationale texts and the effects of each signal.
     pub(crate) fn texts(&self) -> impl Iterator<Item = (Signal, &str, Vec<f64>)> {
         self.signals.iter().flat_map(|(signal, weighing)| {
             let effects: Vec<f64> = weighing.effects.values().copied().collect();

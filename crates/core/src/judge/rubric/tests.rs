@@ -186,7 +186,7 @@ fn a_difference_names_what_changed() {
     after.dimensions[0].weight = 0.25;
     after.dimensions[0].criteria = "Is it so?".to_owned();
     after.dimensions[1].name = "result".to_owned();
-    let told: Vec<_> = difference(&before, &after)
+    let changes: Vec<_> = difference(&before, &after)
         .into_iter()
         .map(|change| {
             let place = change.dimension.unwrap_or_default();
@@ -196,7 +196,7 @@ fn a_difference_names_what_changed() {
         })
         .collect();
     assert_eq!(
-        told,
+        changes,
         [
             " version: 1 -> 2",
             "honesty weight: 0.5 -> 0.25",

@@ -6,9 +6,9 @@ use crate::sessions::{agent, generation, session, step, tool, trace, turn, user}
 
 /// The timeline, one line per event.
 fn outline(evidence: &Evidence) -> Vec<String> {
-    let line = |told: TimelineEvent| {
-        let trace = told.trace;
-        match told.act {
+    let line = |event: TimelineEvent| {
+        let trace = event.trace;
+        match event.act {
             TimelineAction::UserSays(text) => format!("{trace} user: {text}"),
             TimelineAction::AgentSays(text) => format!("{trace} agent: {text}"),
             TimelineAction::Calls(call) => {
@@ -59,8 +59,8 @@ fn calls_get_their_results_from_the_next_input() {
         generation(json!([user("Find 7")]), call.clone()),
         generation(history, agent("There is none.")),
     ])]);
-    let told = ["1 user: Find 7", r#"1 look({"id":7}) -> failed: Error: no 7"#];
-    assert_eq!(outline(&evidence), [told[0], told[1], "1 agent: There is none."]);
+    let event = ["1 user: Find 7", r#"1 look({"id":7}) -> failed: Error: no 7"#];
+    assert_eq!(outline(&evidence), [event[0], event[1], "1 agent: There is none."]);
 }
 
 #[test]

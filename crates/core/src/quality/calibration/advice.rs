@@ -25,7 +25,7 @@ pub fn advice(calibration: &Calibration) -> String {
         );
     }
     let of = |standing: ThresholdResult| -> Vec<&Agreement> {
-        calibration.dimensions.iter().filter(|one| told(one) == standing).collect()
+        calibration.dimensions.iter().filter(|one| threshold_result(one) == standing).collect()
     };
     let threshold = calibration.threshold;
     let mut sentences = Vec::new();
@@ -52,7 +52,7 @@ pub fn advice(calibration: &Calibration) -> String {
 }
 
 /// Where a dimension stands, once it has enough labels.
-fn told(one: &Agreement) -> ThresholdResult {
+fn threshold_result(one: &Agreement) -> ThresholdResult {
     if one.pairs.len() < MIN_LABELS { ThresholdResult::CannotTell } else { one.standing }
 }
 

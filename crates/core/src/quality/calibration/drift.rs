@@ -12,6 +12,8 @@ use super::{Marks, Statistic};
 pub const MIN_PAIRS: usize = 12;
 /// The range of differences of two scores.
 const DIFFERENCES: std::ops::RangeInclusive<f64> = -1.0..=1.0;
+/// Scores that differ by less are equal.
+const SAME: f64 = 1e-9;
 /// Any fixed number: the same scores give the same verdict.
 const SEED: u64 = 0;
 
@@ -27,6 +29,9 @@ pub struct Drift {
     pub dimension: String,
     /// Mean paired difference, over the sessions judged both times.
     pub change: Statistic,
+    /// Sessions with a higher and with a lower score than the first time.
+    pub higher: usize,
+    pub lower: usize,
     /// p-value, corrected for the number of dimensions; `None` with too few sessions.
     pub p: Option<f64>,
     pub bearing: DriftVerdict,
@@ -79,7 +84,15 @@ pub fn drift(dimensions: &[String], first: &Judged, now: &Judged) -> Vec<Drift> 
         let values: Vec<f64> = values.collect();
         let change = bounded::mean(&values, DIFFERENCES);
         let p = p_values.get(measure).copied().filter(|_| values.len() >= MIN_PAIRS);
-        Drift { dimension: dimension.clone(), change, p, bearing: bearing(change, p) }
+        let count = |is_it: fn(f64) -> bool| values.iter().filter(|value| is_it(**value)).count();
+        Drift {
+            dimension: dimension.clone(),
+            change,
+            higher: count(|value| value > SAME),
+            lower: count(|value| value < -SAME),
+            p,
+            bearing: bearing(change, p),
+        }
     };
     dimensions.iter().enumerate().map(of).collect()
 }

@@ -62,8 +62,9 @@ pub struct DriftAlert {
     pub week: String,
     /// Change of the mean score.
     pub change: f64,
-    /// 95% confidence interval.
-    pub interval: [f64; 2],
+    /// Sessions with a score that changed in the same direction; `None` in old reports.
+    #[serde(default)]
+    pub moved: Option<usize>,
     /// Number of paired sessions.
     pub n: u64,
     /// p-value, corrected for the number of dimensions.
@@ -88,11 +89,16 @@ impl DriftAlert {
         if self.change > 0.0 { "higher" } else { "lower" }
     }
 
-    /// Formats the change with its interval, n and p-value.
+    /// Formats the change, the number of sessions that changed so, and the p-value of the test. An
+    /// interval of the mean would come from another test and could contradict the alert.
     pub fn measured(&self) -> String {
-        let Self { change, interval: [lower, upper], n, .. } = self;
+        let Self { change, n, .. } = self;
         let p = self.p.map(|p| format!(", p = {p:.4}")).unwrap_or_default();
-        format!("{change:+.2} ({lower:+.2} to {upper:+.2}, n = {n}{p})")
+        let moved = match self.moved {
+            Some(moved) => format!("{} in {moved} of {n}", self.way()),
+            None => format!("n = {n}"),
+        };
+        format!("{change:+.2} ({moved}{p})")
     }
 }
 
@@ -109,7 +115,6 @@ impl PanelDrift {
     pub fn alerts(&self) -> Vec<DriftAlert> {
         let alert = |drift: &Drift| {
             let change = drift.change.ok().filter(|_| drift.bearing.is_alarming())?;
-            let interval = change.interval?;
             Some(DriftAlert {
                 judge: self.who.judge.clone(),
                 rubric: self.who.rubric.clone(),
@@ -117,7 +122,7 @@ impl PanelDrift {
                 since: self.first.clone(),
                 week: self.newest.clone(),
                 change: change.value,
-                interval: [interval.lower, interval.upper],
+                moved: Some(if change.value > 0.0 { drift.higher } else { drift.lower }),
                 n: change.n,
                 p: drift.p,
             })
@@ -243,7 +248,7 @@ mod tests {
         assert_eq!(alerts_now.len(), 1);
         assert_eq!(
             alerts_now[0].words(),
-            "offline scores overall_quality of session-quality higher since the week of 2026-11-01: +0.20 (-0.07 to +0.38, n = 12, p = 0.0005) on the same sessions"
+            "offline scores overall_quality of session-quality higher since the week of 2026-11-01: +0.20 (higher in 12 of 12, p = 0.0005) on the same sessions"
         );
         assert_eq!(alerts(&all, "2026-11-09"..="2026-11-15"), alerts_now);
         assert_eq!(alerts(&all, "2026-11-02"..="2026-11-08"), [], "it was steady then");

@@ -1,8 +1,7 @@
 use std::collections::BTreeMap;
 
-use sha2::{Digest, Sha256};
-
 use crate::id::SessionId;
+use crate::review::sampler::Sampler;
 
 /// The default weekly sample size.
 pub const SIZE: usize = 10;
@@ -100,22 +99,23 @@ pub fn draw(candidates: &[Candidate], size: usize, seed: &str) -> Vec<SampledSes
     } else {
         strata(candidates, |_| None)
     };
-    let allocation = allocate(&strata.values().map(Vec::len).collect::<Vec<_>>(), size);
-    let mut drawn = Vec::new();
-    for (((band, agent), mut sessions), taken) in strata.into_iter().zip(allocation) {
-        sessions.sort_by_cached_key(|session| sort_key(seed, session));
-        let population = sessions.len() as u64;
-        drawn.extend(sessions.into_iter().take(taken).map(|session| SampledSession {
-            session: session.clone(),
-            band,
-            agent: agent.clone(),
-            population,
-            taken: taken as u64,
-        }));
+    let mut sampler = Sampler::new(seed, size);
+    for (stratum, sessions) in strata {
+        for session in sessions {
+            sampler.add(stratum.clone(), &session.to_string(), session.clone());
+        }
     }
-    // Shuffled, so that the order does not reveal the score.
-    drawn.sort_by_cached_key(|drawn| sort_key(seed, &drawn.session));
-    drawn
+    let populations = sampler.populations();
+    let taken = allocate(&populations, size);
+    let drawn = sampler.take(|stratum| taken.get(stratum).copied().unwrap_or(0));
+    let of = |(_, stratum, session): (_, Stratum, SessionId)| SampledSession {
+        session,
+        population: populations.get(&stratum).copied().unwrap_or(0),
+        taken: taken.get(&stratum).copied().unwrap_or(0) as u64,
+        band: stratum.0,
+        agent: stratum.1,
+    };
+    drawn.into_iter().map(of).collect()
 }
 
 type Stratum = (Band, Option<String>);
@@ -137,24 +137,16 @@ fn strata(
 }
 
 /// Allocates samples one by one to the stratum with the fewest that is not exhausted.
-fn allocate(populations: &[usize], size: usize) -> Vec<usize> {
-    let mut allocation = vec![0; populations.len()];
-    let mut left = size;
-    while left > 0 {
-        let open = allocation.iter_mut().zip(populations).filter(|(taken, all)| **taken < **all);
-        let Some((least, _)) = open.min_by_key(|(taken, _)| **taken) else { break };
+fn allocate(populations: &BTreeMap<Stratum, u64>, size: usize) -> BTreeMap<Stratum, usize> {
+    let mut taken: BTreeMap<Stratum, usize> =
+        populations.keys().map(|stratum| (stratum.clone(), 0)).collect();
+    for _ in 0..size {
+        let open =
+            taken.iter_mut().filter(|(stratum, taken)| (**taken as u64) < populations[*stratum]);
+        let Some((_, least)) = open.min_by_key(|(_, taken)| **taken) else { break };
         *least += 1;
-        left -= 1;
     }
-    allocation
-}
-
-fn sort_key(seed: &str, session: &SessionId) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    hash.update(seed.len().to_be_bytes());
-    hash.update(seed.as_bytes());
-    hash.update(session.to_string().as_bytes());
-    hash.finalize().into()
+    taken
 }
 
 #[cfg(test)]

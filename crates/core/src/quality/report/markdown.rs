@@ -1,4 +1,4 @@
-use super::terminal::share_words;
+use super::terminal::{also_words, share_words};
 use super::{
     MAX_SHOWN, WeekReport, advice_words, agent_words, change_words, counted, interval_words,
     judge_words, left_out_words, met_word, reading_words, standings, target_words, trend_words,
@@ -195,11 +195,13 @@ fn issues(report: &WeekReport) -> String {
         let count = counted(issue.sessions.len(), "session");
         let shares: Vec<String> = issue.agents.iter().map(share_words).collect();
         let turn = issue.example.turn.map(|turn| format!(", turn {turn}")).unwrap_or_default();
+        let also = also_words(issue).map(|also| format!("  - {}\n", escaped(&also)));
         format!(
-            "- **{}** {count}, {}: {}\n  - Example (session {}{turn}): {}\n",
+            "- **{}** {count}, {}: {}\n{}  - Example (session {}{turn}): {}\n",
             escaped(&issue.title),
             escaped(&issue.dimension),
             escaped(&shares.join(", ")),
+            also.unwrap_or_default(),
             escaped(&issue.example.session),
             escaped(&issue.example.rationale)
         )

@@ -31,7 +31,10 @@ pub(super) fn message(report: &WeekReport, link: Option<String>) -> Message {
     ];
     Message {
         event: EVENT.to_owned(),
-        title: format!("Weekly quality report {}", report.week),
+        title: match report.scope.is_all() {
+            true => format!("Weekly quality report {}", report.week),
+            false => format!("Weekly quality report {}: {}", report.week, report.scope.words()),
+        },
         text: report.summary().join(" "),
         sections: sections.into_iter().flatten().collect(),
         link,

@@ -35,10 +35,11 @@ pub(super) fn text(report: &WeekReport, detail: TextDetail) -> String {
 
 /// What the report is about, who judged, and the first paragraph.
 fn head(report: &WeekReport) -> String {
-    let mut out = format!(
-        "Week {} to {} ({}), rubric {}\n",
+    let about = format!(
+        "Week {} to {} ({}), rubric {}",
         report.week, report.last_day, report.zone, report.rubric
     );
+    let mut out = wrapped(&about, "");
     if !report.scope.is_all() {
         out.push_str(&wrapped(&format!("Only {}.", report.scope.words()), ""));
     }
@@ -99,14 +100,29 @@ fn issues(report: &WeekReport, detail: TextDetail) -> String {
     let line = |issue: &CommonIssue| {
         let count = counted(issue.sessions.len(), "session");
         let shares: Vec<String> = issue.agents.iter().take(3).map(share_words).collect();
-        let shares =
-            if shares.is_empty() { String::new() } else { format!("\n    {}", shares.join(", ")) };
-        let lines = format!("- {count}, {}: {}{shares}", issue.dimension, issue.title);
-        lines.lines().map(|line| one_line(line) + "\n").collect::<String>()
+        let also = match detail {
+            TextDetail::Wide => also_words(issue),
+            TextDetail::Short => None,
+        };
+        let title = wrapped(&format!("- {}: {count}, {}", issue.title, issue.dimension), "");
+        let details = [Some(shares.join(", ")).filter(|shares| !shares.is_empty()), also];
+        let details = details.into_iter().flatten().map(|line| wrapped(&line, "    "));
+        std::iter::once(title).chain(details).collect::<String>()
     };
     let shown = rows(detail);
     let lines: String = issues.iter().take(shown).map(line).collect();
     format!("\nCommon issues\n{lines}{}", more(issues.len(), shown))
+}
+
+/// `Also: failed calls of find_order are retried unchanged.`
+pub(super) fn also_words(issue: &CommonIssue) -> Option<String> {
+    let lower = |title: &String| {
+        let mut chars = title.chars();
+        let first = chars.next().map(char::to_lowercase).into_iter().flatten();
+        first.chain(chars).collect::<String>()
+    };
+    let also: Vec<String> = issue.also.iter().map(lower).collect();
+    (!also.is_empty()).then(|| format!("Also: {}.", also.join("; ")))
 }
 
 /// `support-bot 30% (12 of 41 sessions)`.
@@ -126,13 +142,14 @@ fn suggestions(report: &WeekReport, detail: TextDetail) -> String {
     };
     let line = |suggestion: &Suggestion| {
         let edit: String = suggestion.text.lines().map(|line| wrapped(line, "    ")).collect();
-        let reason = wrapped(&one_line(&suggestion.reason), "  ");
-        format!(
-            "- [{}] {} ({})\n{reason}{edit}",
+        let reason = wrapped(&suggestion.reason, "  ");
+        let title = format!(
+            "- [{}] {} ({})",
             suggestion.severity.as_str(),
             suggestion.title,
             suggestion.edit.as_str(),
-        )
+        );
+        format!("{}{reason}{edit}", wrapped(&title, ""))
     };
     let by = advice_words(report).map(|words| wrapped(&words, "")).unwrap_or_default();
     let lines: String = report.suggestions.iter().take(shown).map(line).collect();

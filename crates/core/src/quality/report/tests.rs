@@ -1,9 +1,11 @@
 use super::*;
+use crate::environment::Environment;
 use crate::id::SessionId;
 use crate::quality::success_metrics::{SuccessFacts, success};
 use crate::quality::suggestion::{Templates, suggest};
 use crate::quality::synthesis::{JudgeVersion, Mark, RecordedFacts, SessionMarks, synthesize};
 use crate::stats::undefined::Undefined;
+use crate::time::Timestamp;
 
 fn report(sessions: Vec<SessionMarks>) -> WeekReport {
     let synthesis = synthesize(&["tool_mastery"], &[Vec::new(), sessions]);
@@ -44,6 +46,115 @@ fn bad_week() -> WeekReport {
     report(vec![session("a", 0.4, why), session("b", 0.6, why), session("c", 0.9, "")])
 }
 
+const BOT: &str = "support-bot-of-the-northern-region";
+
+/// A session as the offline judge describes it.
+fn described(at: usize, (agent, release, is_bad): (&str, &str, bool)) -> SessionMarks {
+    let value = if is_bad { 0.3 } else { 0.85 } + [-0.05, 0.0, 0.05][at % 3];
+    let why = match (is_bad, at % 4) {
+        (true, 0) => "The user corrected the agent once.",
+        (true, _) => {
+            "4 tool calls failed (`find_order`); 3 failing calls were made again unchanged \
+             (`find_order`)."
+        }
+        (false, 0) => "The user said thanks once.",
+        (false, _) => "Nothing spoke for or against it in 4 tool calls.",
+    };
+    let mark = |evidence: Vec<u32>| Mark { value, rationale: why.to_owned(), evidence };
+    let marks = [("task_completion", mark(vec![2])), ("tool_mastery", mark(vec![1, 2]))];
+    SessionMarks {
+        session: SessionId::parse(&format!("{agent}-{release}-{at}")).unwrap(),
+        overall: value,
+        marks: marks.map(|(name, mark)| (name.to_owned(), mark)).into(),
+        judge: JudgeVersion {
+            judge: "offline".to_owned(),
+            rubric_version: Some(1),
+            ..JudgeVersion::default()
+        },
+        facts: RecordedFacts {
+            agent: Some(agent.to_owned()),
+            environment: Environment::normalise("production"),
+            releases: [release.to_owned()].into(),
+            user: Some(format!("user-{}", at % 5)),
+            last_at: Timestamp::from_nanos(i64::try_from(at).unwrap()),
+            day: format!("2026-11-{:02}", 1 + at / 6 % 14),
+            ..RecordedFacts::default()
+        },
+    }
+}
+
+/// Two weeks of two agents, one of which fell with a release.
+fn two_weeks() -> WeekReport {
+    let fallen = (40..80).map(|at| described(at, (BOT, "2.4.1", true)));
+    let weeks = [
+        (0..40).map(|at| described(at, (BOT, "2.4.0", false))).collect::<Vec<_>>(),
+        fallen.chain((40..55).map(|at| described(at, ("research", "7", false)))).collect(),
+    ];
+    let synthesis = synthesize(&["task_completion", "tool_mastery"], &weeks);
+    let title = "Please cancel order KC-437999; it is too late for our moving day, and nobody \
+                 answers the phone";
+    let card = SessionCard {
+        title: Some(title.to_owned()),
+        agent: Some(BOT.to_owned()),
+        environment: "production".to_owned(),
+        ..SessionCard::default()
+    };
+    let mut report = bad_week();
+    report.suggestions = suggest(&synthesis, &Templates::shipped());
+    let shown = synthesis.poor.iter().chain(&synthesis.excellent);
+    report.sessions = shown.map(|one| (one.session.clone(), card.clone())).collect();
+    report.left_out = vec![LeftOut { reason: "shorter than 3 traces".to_owned(), sessions: 7 }];
+    WeekReport { synthesis, ..report }
+}
+
+#[track_caller]
+fn fits(text: &str) {
+    let longest = text.lines().max_by_key(|line| line.chars().count()).unwrap();
+    assert!(longest.chars().count() <= 100, "{longest}");
+}
+
+#[test]
+fn a_short_text_has_the_worst_in_100_columns() {
+    let text = two_weeks().to_text(TextDetail::Short);
+    fits(&text);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_wide_text_has_everything_in_100_columns() {
+    let text = two_weeks().to_text(TextDetail::Wide);
+    fits(&text);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_first_week_and_an_empty_week_have_no_empty_parts() {
+    let first = bad_week().to_text(TextDetail::Short);
+    fits(&first);
+    let empty = report(Vec::new()).to_text(TextDetail::Short);
+    insta::assert_snapshot!(format!("{first}\n=====\n{empty}"));
+}
+
+/// Names and words that people chose, however long, stay in their lines.
+#[test]
+fn long_words_stay_in_100_columns() {
+    let mut report = two_weeks();
+    let long = "長い".repeat(80) + &"x".repeat(300);
+    for agent in &mut report.synthesis.agents {
+        agent.agent = Some(long.clone());
+        agent.environment.clone_from(&long);
+    }
+    for issue in &mut report.synthesis.issues {
+        issue.title.clone_from(&long);
+    }
+    for suggestion in &mut report.suggestions {
+        suggestion.title.clone_from(&long);
+    }
+    report.rubric.clone_from(&long);
+    report.synthesis.judge.judge = long;
+    fits(&report.to_text(TextDetail::Wide));
+}
+
 #[test]
 fn a_week_reads_well_in_a_terminal() {
     let text = bad_week().to_text(TextDetail::Short);
@@ -75,7 +186,7 @@ fn drift_alerts_come_first_in_the_report() {
         since: "2026-10-04".to_owned(),
         week: "2026-11-15".to_owned(),
         change: -0.4,
-        interval: [-0.5, -0.3],
+        moved: Some(11),
         n: 12,
         p: Some(0.0005),
     });

@@ -24,8 +24,10 @@ pub(super) fn agents(report: &WeekReport, detail: TextDetail) -> String {
     for agent in all.iter().take(shown) {
         lines.push_str(&agent_row(agent, report.is_first()));
         let releases = agent.releases.iter().chain(&agent.prompts);
-        let is_shown =
-            |variant: &&VariantStats| detail == TextDetail::Wide || variant.change.is_clear();
+        let is_shown = |variant: &&VariantStats| {
+            let is_news = variant.change.is_clear() && !came_with_release(agent, variant);
+            detail == TextDetail::Wide || is_news
+        };
         lines.extend(releases.filter(is_shown).map(variant_row));
         lines.extend(cost_line(agent).filter(|_| detail == TextDetail::Wide));
     }
@@ -45,15 +47,36 @@ fn agent_row(agent: &AgentStats, is_first: bool) -> String {
     row([&name, &agent.environment, &n, &mean, &interval, &change])
 }
 
+/// Whether a prompt version has the sessions of a release, which is shown already.
+fn came_with_release(agent: &AgentStats, variant: &VariantStats) -> bool {
+    let is_same = |release: &VariantStats| {
+        (release.n, release.marks, &release.first_day)
+            == (variant.n, variant.marks, &variant.first_day)
+    };
+    agent.prompts.contains(variant) && agent.releases.iter().any(is_same)
+}
+
+/// The version that another one is compared with; without the prompt's name if that is the same.
+fn short_against<'a>(name: &str, against: &'a str) -> &'a str {
+    let (Some((prompt, _)), Some((other, version))) =
+        (name.rsplit_once(' '), against.rsplit_once(' '))
+    else {
+        return against;
+    };
+    if prompt == other { version } else { against }
+}
+
 fn variant_row(variant: &VariantStats) -> String {
     let name = format!("  {}", variant.name);
     let (mean, interval) = cells(variant.marks);
-    let against = variant.against.as_ref().map(|against| format!(" vs. {against}"));
+    let against = variant.against.as_ref();
+    let against = against.map(|against| format!(" vs. {}", short_against(&variant.name, against)));
     let change = match &variant.change {
         Change::By { .. } => change_cell(&variant.change) + &against.unwrap_or_default(),
         Change::Unknown(_) => String::new(),
     };
-    let since = format!("from {}", variant.first_day);
+    // Without the year, which the head has.
+    let since = format!("from {}", variant.first_day.get(5..).unwrap_or(&variant.first_day));
     row([&name, &since, &variant.n.to_string(), &mean, &interval, &change])
 }
 
@@ -86,7 +109,7 @@ fn change_cell(change: &Change) -> String {
 }
 
 fn row([name, place, n, mean, interval, change]: [&str; 6]) -> String {
-    let (name, place) = (fit(name, 24), fit(place, 15));
+    let (name, place) = (fit(name, 24), fit(place, 11));
     let line = format!("  {name} {place} {n:>4} {mean:>5}  {interval:<13} {change}");
     one_line(line.trim_end()) + "\n"
 }

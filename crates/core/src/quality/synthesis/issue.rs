@@ -2,11 +2,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::issue_title::FoundSignal;
 use super::{BELOW_TARGET, Mark, SessionMarks, trouble};
 use crate::judge::offline::success::EXPLANATION;
 
 /// The Jaccard similarity from which two phrases count as the same.
 const MIN_SIMILARITY: f64 = 0.5;
+/// The share of common sessions from which two issues of signals are one.
+const MIN_OVERLAP: f64 = 0.75;
 /// The maximum number of issues in a report.
 const MAX_ISSUES: usize = 10;
 /// The maximum number of phrases compared.
@@ -22,8 +25,12 @@ const MIN_STEMS: usize = 2;
 pub struct CommonIssue {
     /// The dimension in which it occurs most often.
     pub dimension: String,
-    /// A representative phrase of a rationale.
+    /// What goes wrong: by the signals of the offline judge, else a representative phrase of a
+    /// rationale.
     pub title: String,
+    /// Titles of other issues of nearly the same sessions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
     /// Occurrences.
     pub count: usize,
     pub sessions: Vec<String>,
@@ -64,6 +71,8 @@ struct Phrase<'a> {
     dimension: usize,
     words: BTreeSet<String>,
     text: String,
+    /// `None` in rationales of other judges than the offline one.
+    signal: Option<FoundSignal>,
     session: String,
     rationale: &'a str,
     evidence: &'a [u32],
@@ -83,26 +92,66 @@ pub(super) fn common(dimensions: &[&str], sessions: &[&SessionMarks]) -> Vec<Com
     phrases.truncate(MAX_PHRASES);
     let mut groups: Vec<Vec<Phrase<'_>>> = Vec::new();
     for phrase in phrases {
-        let found = groups.iter_mut().find(|group| {
-            group
-                .first()
-                .is_some_and(|leader| likeness(&leader.words, &phrase.words) >= MIN_SIMILARITY)
-        });
+        let found = groups
+            .iter_mut()
+            .find(|group| group.first().is_some_and(|leader| leader.is_like(&phrase)));
         match found {
             Some(group) => group.push(phrase),
             None => groups.push(vec![phrase]),
         }
     }
-    let mut issues: Vec<(usize, CommonIssue)> =
+    let mut issues: Vec<RankedIssue> =
         groups.iter().filter_map(|group| issue(dimensions, group, sessions)).collect();
-    issues.sort_by(|(index, one), (other_place, other)| {
-        let by_sessions = other.sessions.len().cmp(&one.sessions.len());
+    issues.sort_by(|one, other| {
+        let by_sessions = other.issue.sessions.len().cmp(&one.issue.sessions.len());
         by_sessions
-            .then(other.count.cmp(&one.count))
-            .then(index.cmp(other_place))
-            .then_with(|| one.key.cmp(&other.key))
+            .then(other.issue.count.cmp(&one.issue.count))
+            .then(one.dimension.cmp(&other.dimension))
+            .then_with(|| one.issue.key.cmp(&other.issue.key))
     });
-    issues.into_iter().map(|(_, issue)| issue).take(MAX_ISSUES).collect()
+    merged(issues).into_iter().take(MAX_ISSUES).collect()
+}
+
+/// An issue with what it is ordered by.
+struct RankedIssue {
+    /// Place of the dimension in the rubric.
+    dimension: usize,
+    /// Place of the signal among causes; the last for rationales of other judges.
+    cause: usize,
+    issue: CommonIssue,
+}
+
+/// Joins issues of nearly the same sessions: one cause has many consequences.
+fn merged(issues: Vec<RankedIssue>) -> Vec<CommonIssue> {
+    let mut groups: Vec<Vec<RankedIssue>> = Vec::new();
+    for issue in issues {
+        let is_same = |group: &&mut Vec<RankedIssue>| {
+            let of_signals = |one: &RankedIssue| one.cause < usize::MAX;
+            group.first().is_some_and(|first| {
+                of_signals(first)
+                    && of_signals(&issue)
+                    && overlap(&first.issue.sessions, &issue.issue.sessions) >= MIN_OVERLAP
+            })
+        };
+        match groups.iter_mut().find(is_same) {
+            Some(group) => group.push(issue),
+            None => groups.push(vec![issue]),
+        }
+    }
+    let join = |mut group: Vec<RankedIssue>| {
+        group.sort_by_key(|one| one.cause);
+        let mut all = group.into_iter().map(|one| one.issue);
+        let first = all.next()?;
+        Some(CommonIssue { also: all.map(|one| one.title).collect(), ..first })
+    };
+    groups.into_iter().filter_map(join).collect()
+}
+
+/// The share of sessions that two issues have in common.
+fn overlap(one: &[String], other: &[String]) -> f64 {
+    let (one, other): (BTreeSet<&String>, BTreeSet<&String>) =
+        (one.iter().collect(), other.iter().collect());
+    likeness(&one, &other)
 }
 
 fn phrases<'a>(dimensions: &[&str], session: &'a SessionMarks) -> Vec<Phrase<'a>> {
@@ -115,10 +164,11 @@ fn phrases<'a>(dimensions: &[&str], session: &'a SessionMarks) -> Vec<Phrase<'a>
         let (rationale, evidence) = (mark.rationale.as_str(), mark.evidence.as_slice());
         let found = rationale.split(EXPLANATION).next().unwrap_or_default();
         let said = sentences(found).flat_map(|sentence| {
+            let signal = FoundSignal::of(&sentence);
             let troubled = trouble::clauses(&sentence).filter(|clause| trouble::is_named(clause));
-            troubled.map(titled).collect::<Vec<_>>()
+            troubled.map(|clause| (titled(clause), signal.clone())).collect::<Vec<_>>()
         });
-        let said = said.take(MAX_PHRASES_PER_RATIONALE).filter_map(move |text| {
+        let said = said.take(MAX_PHRASES_PER_RATIONALE).filter_map(move |(text, signal)| {
             let words = words(&text);
             let session = session.session.to_string();
             let says_something = words.len() >= MIN_STEMS;
@@ -126,6 +176,7 @@ fn phrases<'a>(dimensions: &[&str], session: &'a SessionMarks) -> Vec<Phrase<'a>
                 dimension,
                 words,
                 text,
+                signal,
                 session,
                 rationale,
                 evidence,
@@ -214,18 +265,24 @@ const STOP_WORDS: [&str; 52] = [
     "traces", "agent", "user", "after", "before",
 ];
 
-fn likeness(one: &BTreeSet<String>, other: &BTreeSet<String>) -> f64 {
+impl Phrase<'_> {
+    /// Whether both are about the same issue.
+    fn is_like(&self, other: &Self) -> bool {
+        match (&self.signal, &other.signal) {
+            (None, None) => likeness(&self.words, &other.words) >= MIN_SIMILARITY,
+            (one, other) => one == other,
+        }
+    }
+}
+
+fn likeness<T: Ord>(one: &BTreeSet<T>, other: &BTreeSet<T>) -> f64 {
     let shared = one.intersection(other).count();
     let all = one.len() + other.len() - shared;
     if all == 0 { 0.0 } else { crate::stats::float(shared) / crate::stats::float(all) }
 }
 
 /// Summarises a group of phrases; `None` if it occurs in a single session.
-fn issue(
-    dimensions: &[&str],
-    group: &[Phrase<'_>],
-    all: &[&SessionMarks],
-) -> Option<(usize, CommonIssue)> {
+fn issue(dimensions: &[&str], group: &[Phrase<'_>], all: &[&SessionMarks]) -> Option<RankedIssue> {
     let sessions: BTreeSet<&str> = group.iter().map(|phrase| phrase.session.as_str()).collect();
     if sessions.len() < 2 {
         return None;
@@ -259,7 +316,8 @@ fn issue(
         .collect();
     let issue = CommonIssue {
         dimension: (*dimensions.get(index)?).to_owned(),
-        title: best.text.clone(),
+        title: best.signal.as_ref().map_or_else(|| best.text.clone(), FoundSignal::title),
+        also: Vec::new(),
         count: group.len(),
         sessions: sessions.into_iter().map(str::to_owned).collect(),
         example: example(group, best)?,
@@ -267,14 +325,17 @@ fn issue(
         traces: traces.len(),
         key: best.words.iter().map(String::as_str).collect::<Vec<_>>().join(" "),
     };
-    Some((index, issue))
+    let cause = best.signal.as_ref().map_or(usize::MAX, |signal| signal.place);
+    Some(RankedIssue { dimension: index, cause, issue })
 }
 
-/// The clearest example: one that leads to a trace, in the words of the title, of the fewest words.
+/// The clearest example: one that leads to a trace, in the words of the title, with the fewest
+/// traces and words: a rationale that says little else shows this issue.
 fn example(group: &[Phrase<'_>], best: &Phrase<'_>) -> Option<Example> {
     let clearest = group.iter().min_by_key(|phrase| {
         let is_other = phrase.words != best.words;
-        (phrase.evidence.is_empty(), is_other, phrase.rationale.len(), &phrase.session)
+        let traces = phrase.evidence.len();
+        (phrase.evidence.is_empty(), is_other, traces, phrase.rationale.len(), &phrase.session)
     })?;
     Some(Example {
         session: clearest.session.clone(),

@@ -1,16 +1,18 @@
 use serde::{Deserialize, Serialize};
 
-use super::{EXCELLENT, POOR, SessionMarks, trouble};
+use super::{EXCELLENT, Mark, POOR, SessionMarks, trouble};
 
 /// The maximum number of characters of a reason.
 const MAX_CHARS: usize = 160;
+/// Scores that differ by less are nearly equal.
+const NEARLY: f64 = 0.15;
 
 /// An outlier session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outlier {
     pub session: String,
     pub overall: f64,
-    /// Of its lowest dimension, or of its highest for a high outlier.
+    /// Against its lowest dimension, or for its highest for a high outlier.
     #[serde(default)]
     pub reason: Option<Reason>,
 }
@@ -26,29 +28,35 @@ pub struct Reason {
 }
 
 /// High outliers, best first.
-pub(super) fn excellent(sessions: &[&SessionMarks]) -> Vec<Outlier> {
-    outliers(sessions, |overall| -overall, |overall| overall > EXCELLENT)
+pub(super) fn excellent(dimensions: &[&str], sessions: &[&SessionMarks]) -> Vec<Outlier> {
+    outliers(
+        sessions,
+        |overall| -overall,
+        |one| (one.overall > EXCELLENT).then(|| praise(dimensions, one)),
+    )
 }
 
 /// Low outliers, worst first.
-pub(super) fn poor(sessions: &[&SessionMarks]) -> Vec<Outlier> {
-    outliers(sessions, |overall| overall, |overall| overall < POOR)
+pub(super) fn poor(dimensions: &[&str], sessions: &[&SessionMarks]) -> Vec<Outlier> {
+    outliers(
+        sessions,
+        |overall| overall,
+        |one| (one.overall < POOR).then(|| problem(dimensions, one)),
+    )
 }
 
+/// Sessions for which `of` returns something, and the reason that it returns.
 fn outliers(
     sessions: &[&SessionMarks],
     order: impl Fn(f64) -> f64,
-    is_outlier: impl Fn(f64) -> bool,
+    of: impl Fn(&SessionMarks) -> Option<Option<Reason>>,
 ) -> Vec<Outlier> {
-    let mut found: Vec<Outlier> = sessions
-        .iter()
-        .filter(|session| is_outlier(session.overall))
-        .map(|session| Outlier {
-            session: session.session.to_string(),
-            overall: session.overall,
-            reason: reason(session, &order),
-        })
-        .collect();
+    let outlier = |session: &&SessionMarks| {
+        let (session, overall, reason) =
+            (session.session.to_string(), session.overall, of(session)?);
+        Some(Outlier { session, overall, reason })
+    };
+    let mut found: Vec<Outlier> = sessions.iter().filter_map(outlier).collect();
     found.sort_by(|one, other| {
         let by_overall = order(one.overall).total_cmp(&order(other.overall));
         by_overall.then_with(|| one.session.cmp(&other.session))
@@ -56,14 +64,35 @@ fn outliers(
     found
 }
 
-/// What the judge says of the dimension that stands out most.
-fn reason(session: &SessionMarks, order: impl Fn(f64) -> f64) -> Option<Reason> {
-    let is_poor = session.overall < POOR;
-    let said = session.marks.iter().filter(|(_, mark)| !mark.rationale.trim().is_empty());
-    let (dimension, mark) =
-        said.min_by(|(_, one), (_, other)| order(one.value).total_cmp(&order(other.value)))?;
-    let sentences: Vec<String> = super::issue::sentences(&mark.rationale).collect();
-    let telling = sentences.iter().find(|sentence| trouble::is_named(sentence) == is_poor);
-    let text: String = telling.or(sentences.first())?.chars().take(MAX_CHARS).collect();
-    Some(Reason { dimension: dimension.clone(), text, turn: mark.evidence.first().copied() })
+/// What the judge says against the lowest dimension; of nearly equal ones, the first of the rubric.
+fn problem(dimensions: &[&str], session: &SessionMarks) -> Option<Reason> {
+    let said: Vec<(&str, &Mark)> = with_rationale(dimensions, session).collect();
+    let lowest = said.iter().map(|(_, mark)| mark.value).fold(f64::INFINITY, f64::min);
+    let low = || said.iter().filter(|(_, mark)| mark.value <= lowest + NEARLY);
+    let named = low().find_map(|(name, mark)| reason(name, mark, trouble::is_named));
+    named.or_else(|| low().find_map(|(name, mark)| reason(name, mark, |_| true)))
+}
+
+/// What the judge says for a dimension, the highest first; `None` where it found only nothing
+/// against them.
+fn praise(dimensions: &[&str], session: &SessionMarks) -> Option<Reason> {
+    let mut said: Vec<(&str, &Mark)> = with_rationale(dimensions, session).collect();
+    said.sort_by(|(_, one), (_, other)| other.value.total_cmp(&one.value));
+    said.iter().find_map(|(name, mark)| reason(name, mark, trouble::is_praise))
+}
+
+/// Marks with a rationale, in the rubric's order.
+fn with_rationale<'a>(
+    dimensions: &'a [&str],
+    session: &'a SessionMarks,
+) -> impl Iterator<Item = (&'a str, &'a Mark)> {
+    let all = dimensions.iter().filter_map(|name| Some((*name, session.marks.get(*name)?)));
+    all.filter(|(_, mark)| !mark.rationale.trim().is_empty())
+}
+
+/// The first sentence of a rationale that is wanted.
+fn reason(dimension: &str, mark: &Mark, is_wanted: impl Fn(&str) -> bool) -> Option<Reason> {
+    let sentence = super::issue::sentences(&mark.rationale).find(|sentence| is_wanted(sentence))?;
+    let text = sentence.chars().take(MAX_CHARS).collect();
+    Some(Reason { dimension: dimension.to_owned(), text, turn: mark.evidence.first().copied() })
 }

@@ -202,6 +202,13 @@ pub(super) fn is_named(clause: &str) -> bool {
     has_problem || lacks_good || is_excessive(&words)
 }
 
+/// Returns whether a sentence says that something went well.
+pub(super) fn is_praise(sentence: &str) -> bool {
+    let words = tokens(sentence);
+    let starts = |word: &String| RESOLVED_PREFIXES.iter().any(|stem| word.starts_with(stem));
+    words.iter().any(starts) && !words.iter().any(|word| NEGATIONS.contains(&word.as_str()))
+}
+
 /// Matches `it took more than 80 % of its peers`: more than most, or more than needed.
 fn is_excessive(words: &[String]) -> bool {
     let more = words.iter().position(|word| word == "more");

@@ -125,8 +125,16 @@ pub enum SessionColumn {
     Environment,
     /// The users of its traces: a condition holds if one of them passes it.
     Users,
+    /// The agents of its traces, likewise.
+    Agents,
+    /// The releases of its traces, likewise.
+    Releases,
+    /// The tags of its traces.
+    Tags,
     /// The input of its first trace; cannot be filtered.
     FirstMessage,
+    /// The output of its last trace; cannot be filtered.
+    LastOutput,
     TraceCount,
     ErrorCount,
     /// In seconds, from the start of its first trace to the end of the one that ended last.
@@ -196,4 +204,19 @@ pub enum TraceOrder {
     Latency,
     Cost,
     TotalTokens,
+}
+
+/// Sort order of sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SessionOrder {
+    #[default]
+    CreatedAt,
+    LastActivity,
+    Id,
+    TraceCount,
+    ErrorCount,
+    Duration,
+    TotalTokens,
+    /// Unknown costs lowest.
+    Cost,
 }

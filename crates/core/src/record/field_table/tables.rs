@@ -1,31 +1,31 @@
 use super::{
     FieldKind, NumberUnit, ObservationColumn as O, RecordColumn, RecordField as F, RecordTable,
-    ScoreColumn as S, SessionColumn, TraceColumn as T, TraceOrder,
+    ScoreColumn as S, SessionColumn, SessionOrder, TraceColumn as T, TraceOrder,
 };
 
 type ApiNames = &'static [&'static str];
 
-const fn text<C>(column: C, api: ApiNames) -> RecordColumn<C> {
+const fn text<C, O: Copy>(column: C, api: ApiNames) -> RecordColumn<C, O> {
     RecordColumn::new(column, FieldKind::Text, api)
 }
 
-const fn number<C>(column: C, unit: NumberUnit, api: ApiNames) -> RecordColumn<C> {
+const fn number<C, O: Copy>(column: C, unit: NumberUnit, api: ApiNames) -> RecordColumn<C, O> {
     RecordColumn::new(column, FieldKind::Number(unit), api)
 }
 
-const fn count<C>(column: C, api: ApiNames) -> RecordColumn<C> {
+const fn count<C, O: Copy>(column: C, api: ApiNames) -> RecordColumn<C, O> {
     number(column, NumberUnit::Count, api)
 }
 
-const fn dollars<C>(column: C, api: ApiNames) -> RecordColumn<C> {
+const fn dollars<C, O: Copy>(column: C, api: ApiNames) -> RecordColumn<C, O> {
     number(column, NumberUnit::Dollars, api)
 }
 
-const fn seconds<C>(column: C, api: ApiNames) -> RecordColumn<C> {
+const fn seconds<C, O: Copy>(column: C, api: ApiNames) -> RecordColumn<C, O> {
     number(column, NumberUnit::Seconds, api)
 }
 
-const fn of<C>(column: C, kind: FieldKind, api: ApiNames) -> RecordColumn<C> {
+const fn of<C, O: Copy>(column: C, kind: FieldKind, api: ApiNames) -> RecordColumn<C, O> {
     RecordColumn::new(column, kind, api)
 }
 
@@ -77,13 +77,13 @@ pub static TRACE: RecordTable<T> = RecordTable {
     default_columns: &[
         F::Name,
         F::Time,
+        F::Input,
+        F::Output,
         F::Latency,
         F::Tokens,
         F::Cost,
-        F::Observations,
         F::User,
         F::Session,
-        F::Environment,
         F::Tags,
     ],
 };
@@ -151,28 +151,45 @@ pub static OBSERVATION: RecordTable<O> = RecordTable {
 };
 
 /// The fields of a session.
-pub static SESSION: RecordTable<SessionColumn> = RecordTable {
+pub static SESSION: RecordTable<SessionColumn, SessionOrder> = RecordTable {
     columns: &[
-        text(SessionColumn::Id, &["id"]).column_and_filter(F::Session),
+        text(SessionColumn::Id, &["id"]).column_and_filter(F::Session).sorted(SessionOrder::Id),
         of(SessionColumn::FirstMessage, FieldKind::Payload, &[]).column_only(F::FirstMessage),
-        of(SessionColumn::CreatedAt, FieldKind::Start, &["createdAt"]).column_only(F::Time),
+        of(SessionColumn::LastOutput, FieldKind::Payload, &[]).column_only(F::Output),
+        of(SessionColumn::CreatedAt, FieldKind::Start, &["createdAt"])
+            .column_only(F::Time)
+            .sorted(SessionOrder::CreatedAt),
         of(SessionColumn::LastActivity, FieldKind::Time, &["lastActivity"])
-            .column_only(F::LastActivity),
+            .column_only(F::LastActivity)
+            .sorted(SessionOrder::LastActivity),
         text(SessionColumn::Environment, &["environment"]).column_and_filter(F::Environment),
         text(SessionColumn::Users, &["userIds", "userId"]).column_and_filter(F::User),
-        count(SessionColumn::TraceCount, &["countTraces"]).column_and_filter(F::Traces),
-        count(SessionColumn::ErrorCount, &["errorCount"]).column_and_filter(F::Errors),
-        seconds(SessionColumn::Duration, &["sessionDuration"]).column_and_filter(F::Duration),
-        count(SessionColumn::TotalTokens, &["totalTokens", "tokens"]).column_and_filter(F::Tokens),
-        dollars(SessionColumn::Cost, &["totalCost"]).column_and_filter(F::Cost),
+        text(SessionColumn::Agents, &["agent"]).column_and_filter(F::Agent),
+        text(SessionColumn::Releases, &["release"]).column_and_filter(F::Release),
+        of(SessionColumn::Tags, FieldKind::Tags, &["tags"]).filter_only(F::Tags),
+        count(SessionColumn::TraceCount, &["countTraces"])
+            .column_and_filter(F::Traces)
+            .sorted(SessionOrder::TraceCount),
+        count(SessionColumn::ErrorCount, &["errorCount"])
+            .column_and_filter(F::Errors)
+            .sorted(SessionOrder::ErrorCount),
+        seconds(SessionColumn::Duration, &["sessionDuration"])
+            .column_and_filter(F::Duration)
+            .sorted(SessionOrder::Duration),
+        count(SessionColumn::TotalTokens, &["totalTokens", "tokens"])
+            .column_and_filter(F::Tokens)
+            .sorted(SessionOrder::TotalTokens),
+        dollars(SessionColumn::Cost, &["totalCost"])
+            .column_and_filter(F::Cost)
+            .sorted(SessionOrder::Cost),
         count(SessionColumn::ScoreCount, &[]).filter_only(F::Scores),
         of(SessionColumn::ScoreNumbers, FieldKind::ScoreNumbers, &["scores_avg", "scores"]),
         of(SessionColumn::ScoreLabels, FieldKind::ScoreLabels, &["score_categories"]),
         of(SessionColumn::ScoreBooleans, FieldKind::ScoreBooleans, &["score_booleans"]),
     ],
     default_columns: &[
-        F::Session,
         F::FirstMessage,
+        F::Output,
         F::User,
         F::Traces,
         F::Duration,

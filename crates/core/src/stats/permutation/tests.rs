@@ -106,9 +106,26 @@ fn contrasts_are_corrected_for_their_number() {
     };
     let strata: Vec<Vec<usize>> = (0..4).map(|at| (at * 12..at * 12 + 12).collect()).collect();
     let all = contrasts(&rows, &strata, &[0, 12, 24, 36].map(split), 5);
-    for (at, found) in all.iter().enumerate() {
-        let alone = contrasts(&rows, &strata, &[split(at * 12)], 5);
-        assert!(found[0] >= alone[0][0], "{found:?} {alone:?}");
-    }
+    let alone = [0, 12, 24, 36].map(|from| contrasts(&rows, &strata, &[split(from)], 5)[0][0]);
+    let least = |values: &[f64]| values.iter().copied().fold(1.0, f64::min);
+    let all: Vec<f64> = all.iter().map(|found| found[0]).collect();
+    assert!(least(&all) > least(&alone) * 2.0, "{all:?} {alone:?}");
     assert_eq!(contrasts(&[], &[], &[], 0), Vec::<Vec<f64>>::new());
+}
+
+/// A clear difference does not hide another one: what is found next is held against the rest alone.
+#[test]
+fn a_second_difference_is_held_against_what_is_left() {
+    let noise = |at: usize, seed: usize| f64::from(u32::try_from((at * seed) % 23).unwrap()) / 23.0;
+    let rows: Vec<Row> = (0..24)
+        .map(|at| {
+            let is_later = f64::from(u8::from(at >= 12));
+            vec![Some(noise(at, 7) + 9.0 * is_later), Some(noise(at, 5) + 0.33 * is_later)]
+        })
+        .collect();
+    let second: Vec<Row> = rows.iter().map(|row| row[1..].to_vec()).collect();
+    let (both, alone) =
+        (two_groups(&rows[..12], &rows[12..], 2), two_groups(&second[..12], &second[12..], 2));
+    assert!(both[0] <= both[1], "{both:?}");
+    near_by(both[1], alone[0], 0.02);
 }

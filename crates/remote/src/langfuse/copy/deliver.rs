@@ -54,11 +54,11 @@ pub(super) async fn deliver(
 
 async fn send(into: &LangfuseClient, events: &[Envelope]) -> Result<Vec<Refused>, ClientError> {
     let result = into.record(events).await?;
-    let told = |refused: crate::langfuse::wire::ingestion::EventRefused| Refused {
+    let refusal = |refused: crate::langfuse::wire::ingestion::EventRefused| Refused {
         what: refused.id.trim_start_matches("import:").replacen(':', " ", 1),
         why: refused.error.or(refused.message).unwrap_or_default(),
     };
-    Ok(result.errors.into_iter().map(told).collect())
+    Ok(result.errors.into_iter().map(refusal).collect())
 }
 
 /// The same events, their scores naming score configs and runs by the ids that those have here.

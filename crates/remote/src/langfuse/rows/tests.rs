@@ -105,8 +105,8 @@ fn cells_fill_fields_by_name_or_as_told() {
 
 #[test]
 fn mappings_that_make_no_sense_are_told() {
-    let told = |maps: &[&str]| columns(&["a", "input"], maps).unwrap_err().to_string();
-    assert_eq!(told(&["a"]), "a is no mapping such as question=input");
-    assert_eq!(told(&["b=name"]), "there is no column b; there are: a, input");
-    assert_eq!(told(&["a=input"]), "two columns fill the field input");
+    let error_of = |maps: &[&str]| columns(&["a", "input"], maps).unwrap_err().to_string();
+    assert_eq!(error_of(&["a"]), "a is no mapping such as question=input");
+    assert_eq!(error_of(&["b=name"]), "there is no column b; there are: a, input");
+    assert_eq!(error_of(&["a=input"]), "two columns fill the field input");
 }

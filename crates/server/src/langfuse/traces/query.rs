@@ -38,7 +38,7 @@ pub(super) fn list(project: ProjectId, mut params: Params) -> ApiResult<TraceLis
         conditions: filter.conditions,
         order: params.parsed("orderBy", order).unwrap_or_default(),
         paging: Paging::Numbered(page),
-        detail: groups.detail(),
+        detail: if groups.has(Group::Io) { Detail::BoundedContent } else { Detail::Row },
     };
     params.finish()?;
     Ok(TraceListRequest { query, page, groups })
@@ -135,7 +135,7 @@ impl Groups {
         self.0.contains(&group)
     }
 
-    /// How much to fetch of each record.
+    /// How much to fetch of each observation.
     pub(super) fn detail(&self) -> Detail {
         if self.has(Group::Io) { Detail::Content } else { Detail::Row }
     }
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(asked.query.conditions[5].test, Test::AllOf(both));
         assert!(asked.query.range.from.is_some());
         assert_eq!(asked.query.order, (TraceOrder::Name, Direction::Ascending));
-        assert_eq!(asked.query.detail, Detail::Content);
+        assert_eq!(asked.query.detail, Detail::BoundedContent);
     }
 
     #[test]

@@ -33,8 +33,8 @@ impl Stage {
     }
 
     #[track_caller]
-    fn check_nothing_told(&self, told: &Value) {
-        assert!(!told.to_string().contains("picture"), "{told}");
+    fn check_nothing_told(&self, response: &Value) {
+        assert!(!response.to_string().contains("picture"), "{response}");
     }
 
     /// Everything stored of a chat.
@@ -71,15 +71,15 @@ async fn no_name_of_a_workspace_leads_out_of_the_roots() {
         PathBuf::from("/proc/self/root/etc"),
     ];
     for way in ways {
-        let (status, told) = stage.post("", &json!({"workspace": way})).await;
-        assert_eq!(status, 403, "{}: {told}", way.display());
+        let (status, response) = stage.post("", &json!({"workspace": way})).await;
+        assert_eq!(status, 403, "{}: {response}", way.display());
     }
     let disk = SmallDisk::mount(64);
     if let Some(disk) = &disk {
         let on = work.join("disk");
         symlink(disk.path(), &on).unwrap();
-        let (status, told) = stage.post("", &json!({"workspace": on})).await;
-        assert_eq!(status, 403, "{told}");
+        let (status, response) = stage.post("", &json!({"workspace": on})).await;
+        assert_eq!(status, 403, "{response}");
     }
 }
 
@@ -191,13 +191,13 @@ async fn no_attachment_leads_out_of_the_workspace() {
     for way in ways {
         let attachments = json!([{"path": way}]);
         let new = json!({"workspace": work, "attachments": attachments});
-        let (status, told) = stage.post("", &new).await;
-        assert_eq!(status, 400, "{way:?}: {told}");
-        stage.check_nothing_told(&told);
+        let (status, response) = stage.post("", &new).await;
+        assert_eq!(status, 400, "{way:?}: {response}");
+        stage.check_nothing_told(&response);
         let message = json!({"text": "Look.", "attachments": attachments});
-        let (status, told) = stage.post(&messages, &message).await;
-        assert_eq!(status, 400, "{way:?}: {told}");
-        stage.check_nothing_told(&told);
+        let (status, response) = stage.post(&messages, &message).await;
+        assert_eq!(status, 400, "{way:?}: {response}");
+        stage.check_nothing_told(&response);
     }
     let new = json!({"workspace": work, "attachments": [{"path": "own.md"}]});
     assert_eq!(stage.post("", &new).await.0, 201);
@@ -216,9 +216,9 @@ async fn a_workspace_that_becomes_a_link_is_not_followed_by_its_chat() {
     for target in [&other, &outside] {
         symlink(target, &work).unwrap();
         let message = json!({"text": "Look.", "attachments": [{"path": "secret.md"}]});
-        let (status, told) = stage.post(&format!("/{chat}/messages"), &message).await;
-        assert!(status == 400 || status == 403, "{status}: {told}");
-        stage.check_nothing_told(&told);
+        let (status, response) = stage.post(&format!("/{chat}/messages"), &message).await;
+        assert!(status == 400 || status == 403, "{status}: {response}");
+        stage.check_nothing_told(&response);
         let mut events = stage.follow(&chat, "?types=error", None).await;
         assert_eq!(stage.say(&chat, "hello").await.0, 202);
         let error = events.until("error").await.pop().unwrap();
@@ -253,15 +253,15 @@ async fn whoever_swaps_folders_while_they_are_read_gets_nothing() {
     let swapping = std::thread::spawn(swap(work.join("docs"), outside, is_over.clone()));
     let new = json!({"workspace": work, "attachments": [{"path": "docs/secret.md"}]});
     for _ in 0..60 {
-        let (status, told) = stage.post("", &new).await;
-        stage.check_nothing_told(&told);
+        let (status, response) = stage.post("", &new).await;
+        stage.check_nothing_told(&response);
         match status {
             201 => {
-                let kept = stage.settings(told["id"].as_str().unwrap()).await;
+                let kept = stage.settings(response["id"].as_str().unwrap()).await;
                 assert!(kept.contains("harmless") && !kept.contains("picture"), "{kept}");
             }
             400 => {}
-            other => panic!("{other}: {told}"),
+            other => panic!("{other}: {response}"),
         }
     }
     is_over.store(true, Ordering::Relaxed);
@@ -283,9 +283,9 @@ async fn servers_and_skills_are_neither_read_nor_written_through_links() {
     let server = json!({"mcpServers": {"x": {"command": SECRET}}});
     fs::write(outside.join("mcp.json"), server.to_string()).unwrap();
     symlink(outside.join("mcp.json"), work.join(".mcp.json")).unwrap();
-    let (status, told) = stage.post("", &new).await;
-    assert_eq!(status, 422, "{told}");
-    stage.check_nothing_told(&told);
+    let (status, response) = stage.post("", &new).await;
+    assert_eq!(status, 422, "{response}");
+    stage.check_nothing_told(&response);
     fs::remove_file(work.join(".mcp.json")).unwrap();
     for (link, is_skills) in
         [(".claude", true), (".claude/skills", true), (".claude/skills/pdf", false)]
@@ -293,16 +293,16 @@ async fn servers_and_skills_are_neither_read_nor_written_through_links() {
         let at = work.join(link);
         fs::create_dir_all(at.parent().unwrap()).unwrap();
         symlink(&outside, &at).unwrap();
-        let (status, told) = stage.post("", &new).await;
+        let (status, response) = stage.post("", &new).await;
         // A skill of the workspace takes precedence, also one that is only a link.
-        assert_eq!(status, if is_skills { 422 } else { 201 }, "{link}: {told}");
-        stage.check_nothing_told(&told);
+        assert_eq!(status, if is_skills { 422 } else { 201 }, "{link}: {response}");
+        stage.check_nothing_told(&response);
         let left: Vec<_> =
             fs::read_dir(&outside).unwrap().map(|it| it.unwrap().file_name()).collect();
         assert_eq!(left.len(), 2, "{link}: something was written outside: {left:?}");
         fs::remove_file(&at).unwrap();
     }
-    let (status, told) = stage.post("", &new).await;
-    assert_eq!(status, 201, "{told}");
+    let (status, response) = stage.post("", &new).await;
+    assert_eq!(status, 201, "{response}");
     assert!(work.join(".claude/skills/pdf/SKILL.md").exists());
 }

@@ -19,8 +19,8 @@ type Probe = for<'a> fn(&'a TestServer) -> Answer<'a>;
 const PROBES: [(&str, Probe); 15] = [
     ("model parameters of a span that are no numbers or texts", |server| {
         let parameters = json!({"temperature": 0.2, "stream": true, "stop": ["a"]});
-        let told = json!({"langfuse.observation.model.parameters": parameters.to_string()});
-        Box::pin(async move { step(server, "1", &told).await["modelParameters"].clone() })
+        let reply = json!({"langfuse.observation.model.parameters": parameters.to_string()});
+        Box::pin(async move { step(server, "1", &reply).await["modelParameters"].clone() })
     }),
     ("usage in OpenAI's form with a key that OpenAI does not have", |server| {
         let usage = json!({"prompt_tokens": 10, "completion_tokens": 5, "units": 2});
@@ -32,33 +32,33 @@ const PROBES: [(&str, Probe); 15] = [
         Box::pin(async move { batch(server, json!({"output": "42"})).await["output"].take() })
     }),
     ("a text in the metadata of a batch that looks like a number", |server| {
-        let told = json!({"metadata": {"zip": "10115"}});
-        Box::pin(async move { batch(server, told).await["metadata"]["zip"].take() })
+        let reply = json!({"metadata": {"zip": "10115"}});
+        Box::pin(async move { batch(server, reply).await["metadata"]["zip"].take() })
     }),
     ("a text in the metadata of a JavaScript span that no number is written like", |server| {
-        let told = json!({"langfuse.observation.metadata.price": "1.50"});
-        Box::pin(async move { step(server, "2", &told).await["metadata"]["price"].clone() })
+        let reply = json!({"langfuse.observation.metadata.price": "1.50"});
+        Box::pin(async move { step(server, "2", &reply).await["metadata"]["price"].clone() })
     }),
     ("a number among what a JavaScript span propagates to its trace's metadata", |server| {
-        let told = json!({"langfuse.trace.metadata.attempt": "2"});
-        Box::pin(async move { trace(server, "7", "", &told).await["metadata"]["attempt"].take() })
+        let reply = json!({"langfuse.trace.metadata.attempt": "2"});
+        Box::pin(async move { trace(server, "7", "", &reply).await["metadata"]["attempt"].take() })
     }),
     ("a boolean propagated as Python's text, which a step says typed", |server| {
-        let mut told = json!({"langfuse.trace.metadata.cached": "True"});
-        told["langfuse.observation.metadata.cached"] = json!("true");
-        Box::pin(async move { trace(server, "8", "", &told).await["metadata"]["cached"].take() })
+        let mut reply = json!({"langfuse.trace.metadata.cached": "True"});
+        reply["langfuse.observation.metadata.cached"] = json!("true");
+        Box::pin(async move { trace(server, "8", "", &reply).await["metadata"]["cached"].take() })
     }),
     ("an environment with the reserved prefix twice", |server| {
-        let told = json!({"environment": "langfuse-langfuse_eu"});
-        Box::pin(async move { batch(server, told).await["environment"].take() })
+        let reply = json!({"environment": "langfuse-langfuse_eu"});
+        Box::pin(async move { batch(server, reply).await["environment"].take() })
     }),
     ("the message of a 404 on a dataset", |server| {
         Box::pin(async move { get(server, "v2/datasets/nope").await.json()["message"].take() })
     }),
     ("keys of a trace's metadata that its root span lends it", |server| {
-        let told = json!({"langfuse.observation.metadata.k": "v"});
+        let reply = json!({"langfuse.observation.metadata.k": "v"});
         Box::pin(async move {
-            let metadata = trace(server, "3", "", &told).await["metadata"].take();
+            let metadata = trace(server, "3", "", &reply).await["metadata"].take();
             json!(metadata.as_object().unwrap().keys().collect::<Vec<_>>())
         })
     }),
@@ -66,8 +66,8 @@ const PROBES: [(&str, Probe); 15] = [
         Box::pin(async move { trace(server, "4", "", &json!({})).await["totalCost"].take() })
     }),
     ("the name of a trace whose only span is the first of its application", |server| {
-        let told = json!({"langfuse.internal.is_app_root": "true"});
-        Box::pin(async move { trace(server, "5", "d7ad6b7169203333", &told).await["name"].take() })
+        let reply = json!({"langfuse.internal.is_app_root": "true"});
+        Box::pin(async move { trace(server, "5", "d7ad6b7169203333", &reply).await["name"].take() })
     }),
     ("a batch of spans of which one has no id", |server| {
         let spans = [span("6", "", &json!({})), json!({"name": "nobody"})];
@@ -97,10 +97,10 @@ async fn batch(server: &TestServer, mut body: Value) -> Value {
     get(server, &format!("observations/{id}")).await.check(200, "").json()
 }
 
-fn span(trace: &str, parent: &str, told: &Value) -> Value {
+fn span(trace: &str, parent: &str, reply: &Value) -> Value {
     let attribute =
         |(key, value): (&String, &Value)| json!({"key": key, "value": {"stringValue": value}});
-    let attributes: Vec<_> = told.as_object().unwrap().iter().map(attribute).collect();
+    let attributes: Vec<_> = reply.as_object().unwrap().iter().map(attribute).collect();
     json!({
         "traceId": trace.repeat(32), "spanId": trace.repeat(16), "parentSpanId": parent,
         "name": "first", "startTimeUnixNano": "1794736800000000000",
@@ -119,13 +119,13 @@ async fn send_spans(server: &TestServer, spans: &[Value]) -> Reply {
 }
 
 /// Records one span of the JavaScript SDK, and reads its trace back.
-async fn trace(server: &TestServer, id: &str, parent: &str, told: &Value) -> Value {
-    send_spans(server, &[span(id, parent, told)]).await.check(200, "");
+async fn trace(server: &TestServer, id: &str, parent: &str, reply: &Value) -> Value {
+    send_spans(server, &[span(id, parent, reply)]).await.check(200, "");
     get(server, &format!("traces/{}", id.repeat(32))).await.check(200, "").json()
 }
 
-async fn step(server: &TestServer, id: &str, told: &Value) -> Value {
-    trace(server, id, "", told).await["observations"][0].take()
+async fn step(server: &TestServer, id: &str, reply: &Value) -> Value {
+    trace(server, id, "", reply).await["observations"][0].take()
 }
 
 async fn out_of_range(server: &TestServer) -> Reply {

@@ -35,6 +35,8 @@ pub(super) enum Needs {
     Nothing,
     Key,
     Reader,
+    QueueReader,
+    QueueReviewer,
     Recorder,
     Scorer,
     Member,
@@ -49,8 +51,12 @@ impl Needs {
     pub(super) fn allows(self, role: Role, permissions: Permissions) -> bool {
         match self {
             Self::Nothing | Self::Key => true,
-            Self::Reader => role != Role::IngestOnly,
-            Self::Recorder | Self::Scorer => role != Role::Viewer,
+            Self::Reader => matches!(role, Role::Viewer | Role::Member | Role::Owner),
+            Self::QueueReader => role != Role::IngestOnly,
+            Self::QueueReviewer => matches!(role, Role::Reviewer | Role::Member | Role::Owner),
+            Self::Recorder | Self::Scorer => {
+                matches!(role, Role::IngestOnly | Role::Member | Role::Owner)
+            }
             Self::Member => matches!(role, Role::Member | Role::Owner),
             Self::Owner => role == Role::Owner,
             Self::ChatCaller => {

@@ -63,6 +63,7 @@ impl Holder {
             (Role::Owner, Permissions::ALL),
             (Role::Member, Permissions::NONE.with(Permission::Chat)),
             (Role::Viewer, Permissions::NONE),
+            (Role::Reviewer, Permissions::NONE),
             (Role::IngestOnly, Permissions::NONE),
         ];
         let named = |(role, permissions): (Role, Permissions)| Self {

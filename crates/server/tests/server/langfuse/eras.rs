@@ -102,13 +102,18 @@ fn nanos(millis: u64) -> String {
     ((TEN_O_CLOCK + millis) * 1_000_000).to_string()
 }
 
-fn span(id: &str, parent: Option<&str>, (from, to): (u64, u64), told: &[(&str, Value)]) -> Value {
-    let name = told.iter().find(|(key, _)| *key == "name").unwrap().1.clone();
-    let told: Vec<_> = told.iter().filter(|(key, _)| *key != "name").cloned().collect();
+fn span(
+    id: &str,
+    parent: Option<&str>,
+    (from, to): (u64, u64),
+    response: &[(&str, Value)],
+) -> Value {
+    let name = response.iter().find(|(key, _)| *key == "name").unwrap().1.clone();
+    let response: Vec<_> = response.iter().filter(|(key, _)| *key != "name").cloned().collect();
     json!({
         "traceId": TRACE, "spanId": id, "parentSpanId": parent.unwrap_or_default(), "name": name,
         "startTimeUnixNano": nanos(from), "endTimeUnixNano": nanos(to),
-        "attributes": attributes(&told),
+        "attributes": attributes(&response),
     })
 }
 
@@ -198,7 +203,7 @@ fn scores() -> [Value; 3] {
     ]
 }
 
-async fn told(era: Era) -> TestServer {
+async fn response(era: Era) -> TestServer {
     let server = TestServer::start().await;
     match era {
         Era::Batches => record(&server, &batches()).await,
@@ -238,7 +243,7 @@ fn without_origin(value: &mut Value) {
 
 /// Everything that each API version returns.
 async fn everything(era: Era) -> Vec<(String, Value)> {
-    let server = told(era).await;
+    let server = response(era).await;
     let question = json!({
         "view": "observations", "dimensions": [{"field": "providedModelName"}],
         "metrics": [
@@ -280,16 +285,17 @@ async fn every_era_writes_what_every_era_reads() {
     assert_eq!(batches[0].1["scores"].as_array().unwrap().len(), 3);
     for era in [Era::Spans, Era::SpansOnly] {
         let spans = everything(era).await;
-        for ((path, told), (_, expected)) in spans.iter().zip(&batches) {
+        for ((path, response), (_, expected)) in spans.iter().zip(&batches) {
             let pretty = |value| serde_json::to_string_pretty(value).unwrap();
-            same(&pretty(told), &pretty(expected), &format!("{era:?}: {path}"));
+            same(&pretty(response), &pretty(expected), &format!("{era:?}: {path}"));
         }
     }
 }
 
 /// Fails with the first lines that differ: the whole would be too long to read.
 #[track_caller]
-fn same(told: &str, expected: &str, what: &str) {
-    let differing = told.lines().zip(expected.lines()).find(|(told, expected)| told != expected);
-    assert!(told == expected, "{what}: {differing:?}\n{told}\n{expected}");
+fn same(response: &str, expected: &str, what: &str) {
+    let differing =
+        response.lines().zip(expected.lines()).find(|(response, expected)| response != expected);
+    assert!(response == expected, "{what}: {differing:?}\n{response}\n{expected}");
 }

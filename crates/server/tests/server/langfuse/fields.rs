@@ -49,7 +49,7 @@ async fn count(server: &TestServer, resource: &str, condition: Option<Value>) ->
     page["data"].as_array().unwrap().len()
 }
 
-async fn check<C: Copy>(server: &TestServer, resource: &str, table: &'static RecordTable<C>) {
+async fn check<C: Copy, O>(server: &TestServer, resource: &str, table: &'static RecordTable<C, O>) {
     let total = count(server, resource, None).await;
     assert!(total > 0, "{resource}");
     for column in table.columns {

@@ -35,8 +35,8 @@ async fn unknown_totals_are_numbers_for_clients_that_refuse_nulls() {
                 headers.iter().fold(server.get(path), |get, (name, value)| get.header(name, value));
             let answer = get.send().await.check(200, "").json();
             let trace = answer["data"].get(0).unwrap_or(&answer);
-            let told = (&trace["totalCost"], &trace["latency"]);
-            assert_eq!(told, (&unknown, &unknown), "{path} for {headers:?}");
+            let response = (&trace["totalCost"], &trace["latency"]);
+            assert_eq!(response, (&unknown, &unknown), "{path} for {headers:?}");
         }
     }
     server.stop().await;

@@ -10,7 +10,7 @@ const STEP: &str = "b7ad6b7169203331";
 const ABSENT: &str = "c7ad6b7169203332";
 
 /// Records one span of an SDK and reads its trace back.
-async fn told(sdk: (&str, &str), parent: &str, attributes: &Value) -> Value {
+async fn response(sdk: (&str, &str), parent: &str, attributes: &Value) -> Value {
     let server = TestServer::start().await;
     let attribute = |(key, value): (&String, &Value)| {
         let value = match value {
@@ -44,7 +44,7 @@ async fn numbers_and_booleans_in_metadata_keep_their_types() {
         "langfuse.observation.metadata.order": "12345678901234567890",
         "langfuse.observation.metadata.word": "two",
     });
-    let trace = told(("javascript", "5.11.1"), "", &sent).await;
+    let trace = response(("javascript", "5.11.1"), "", &sent).await;
     let mut metadata = trace["observations"][0]["metadata"].clone();
     metadata.as_object_mut().unwrap().remove("scope");
     let expected = json!({
@@ -58,7 +58,7 @@ async fn numbers_and_booleans_in_metadata_keep_their_types() {
         "langfuse.observation.metadata.attempt": 2, "langfuse.observation.metadata.cached": true,
         "langfuse.observation.metadata.ratio": "0.5", "langfuse.observation.metadata.zip": "10115",
     });
-    let trace = told(("python", "4.18.0"), "", &sent).await;
+    let trace = response(("python", "4.18.0"), "", &sent).await;
     let metadata = &trace["observations"][0]["metadata"];
     assert_eq!((&metadata["attempt"], &metadata["cached"]), (&json!(2), &json!(true)));
     assert_eq!((&metadata["ratio"], &metadata["zip"]), (&json!(0.5), &json!("10115")));
@@ -70,9 +70,9 @@ async fn the_metadata_of_a_root_span_is_part_of_its_traces() {
         "langfuse.observation.metadata.experiment_name": "march",
         "langfuse.observation.metadata.tenant": "step", "langfuse.trace.metadata.tenant": "acme",
     });
-    let trace = told(("python", "4.18.0"), "", &sent).await;
+    let trace = response(("python", "4.18.0"), "", &sent).await;
     assert_eq!(trace["metadata"], json!({"experiment_name": "march", "tenant": "acme"}));
-    let trace = told(("python", "4.18.0"), ABSENT, &sent).await;
+    let trace = response(("python", "4.18.0"), ABSENT, &sent).await;
     assert_eq!(trace["metadata"], json!({"tenant": "acme"}), "a child speaks for itself");
 }
 
@@ -85,7 +85,7 @@ async fn what_langchain_says_of_a_trace_keeps_its_types() {
         "langfuse.trace.metadata.zip": "10115", "langfuse.observation.metadata.zip": "10115",
     });
     for parent in ["", ABSENT] {
-        let trace = told(("python", "4.18.0"), parent, &sent).await;
+        let trace = response(("python", "4.18.0"), parent, &sent).await;
         let expected = json!({"attempt": 2, "cached": true, "zip": "10115"});
         assert_eq!(trace["metadata"], expected);
     }
@@ -100,7 +100,7 @@ async fn a_trace_takes_the_output_of_a_span_without_its_parent_only_if_that_is_t
     ] {
         let mut sent = mark.clone();
         sent["langfuse.observation.output"] = json!("done");
-        let trace = told(("python", "4.18.0"), ABSENT, &sent).await;
+        let trace = response(("python", "4.18.0"), ABSENT, &sent).await;
         assert_eq!(trace["output"], output, "{mark}");
         assert_eq!(trace["observations"][0]["output"], "done");
     }

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 
 use super::MAX_DEPTH;
 
-/// Why something beneath a folder cannot be had.
+/// Why a file inside a confined folder cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfinedPathError {
     /// The path itself leads out.

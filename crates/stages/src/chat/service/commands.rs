@@ -189,6 +189,6 @@ impl ChatService {
 
 /// Whether an event is the answer to a prompt.
 fn is_about(body: &str, ask: &PermissionPromptId) -> bool {
-    let told: Option<Value> = serde_json::from_str(body).ok();
-    told.is_some_and(|told| told["id"] == ask.as_str())
+    let event: Option<Value> = serde_json::from_str(body).ok();
+    event.is_some_and(|event| event["id"] == ask.as_str())
 }

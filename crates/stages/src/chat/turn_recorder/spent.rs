@@ -50,8 +50,8 @@ impl Spent {
         let rest = |(model, all): (&String, &Usage)| {
             let mut kinds = all.kinds().clone();
             kinds.remove("total");
-            let told = self.calls.values().filter(|(_, of, _)| of == model);
-            for (kind, count) in told.flat_map(|(_, _, usage)| usage.kinds()) {
+            let calls = self.calls.values().filter(|(_, of, _)| of == model);
+            for (kind, count) in calls.flat_map(|(_, _, usage)| usage.kinds()) {
                 if let Some(left) = kinds.get_mut(kind) {
                     *left = left.saturating_sub(*count);
                 }

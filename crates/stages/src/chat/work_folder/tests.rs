@@ -106,8 +106,8 @@ fn a_process_starts_in_the_folder_that_was_opened() {
     symlink(real.join("other"), real.join("top/work")).unwrap();
     let ran =
         Command::new("pwd").current_dir(work.start_path()).env_remove("PWD").output().unwrap();
-    let told = String::from_utf8(ran.stdout).unwrap();
-    assert_eq!(Path::new(told.trim()), real.join("top/old"));
+    let output = String::from_utf8(ran.stdout).unwrap();
+    assert_eq!(Path::new(output.trim()), real.join("top/old"));
 }
 
 #[test]

@@ -243,7 +243,8 @@ impl EvaluationWorker {
                 let verdict = judge_offline(signals, rubric, &material.evidence);
                 let Some(verdict) = verdict else { return Ok(EvaluationEnd::Skipped.into()) };
                 let version = signals.fingerprint();
-                let names = ("offline", version.as_str(), fingerprint.as_str());
+                let names =
+                    (ratchet_core::judge::offline::NAME, version.as_str(), fingerprint.as_str());
                 Ok(self.judged(subject, &material, (names, verdict, None)))
             }
             OpenJudge::Model { .. } => self.ask(job, subject, (&judge, &key), &material).await,

@@ -132,8 +132,8 @@ async fn a_plan_that_is_let_go_stays_let_go() {
     assert_eq!(asked["tool"], "ExitPlanMode");
     talking.decide(ask, Decision::Allow { allowance: Allowance::Once, input: None }).await;
     assert_eq!(talking.done().await["result"], "Let us begin.");
-    let told = talking.client.told();
-    let modes: Vec<_> = told.iter().filter(|(kind, _)| *kind == EventKind::Notice).collect();
+    let output = talking.client.received();
+    let modes: Vec<_> = output.iter().filter(|(kind, _)| *kind == EventKind::Notice).collect();
     assert_eq!(modes.len(), 1, "{modes:?}");
     assert_eq!((&modes[0].1["what"], &modes[0].1["text"]), (&json!("mode"), &json!("default")));
     talking.chats.stop().await;

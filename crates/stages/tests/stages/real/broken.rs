@@ -63,9 +63,9 @@ async fn a_killed_agent_or_server_goes_on_and_what_was_said_is_recorded() {
     talking.client.until_state("failed").await;
     talking.client.until_state("failed").await;
     check_left_over(&talking, &turn, "restarted").await;
-    let answers = talking.client.told().into_iter();
-    let answers =
-        answers.filter(|(kind, told)| *kind == EventKind::Answered && told["id"] == ask.as_str());
+    let answers = talking.client.received().into_iter();
+    let answers = answers
+        .filter(|(kind, response)| *kind == EventKind::Answered && response["id"] == ask.as_str());
     assert_eq!(answers.count(), 1, "the question is withdrawn");
 
     talking.say("Which word was it?").await;

@@ -38,19 +38,19 @@ impl Talking {
     }
 
     /// Whether chat and trace say the same of a turn.
-    async fn check_agrees(&self, turn: &TraceId, told: &Value) {
+    async fn check_agrees(&self, turn: &TraceId, response: &Value) {
         let trace = self.trace(turn).await;
         let tokens = (trace.summary.input_tokens, trace.summary.output_tokens);
-        let said = (told["tokens"]["input"].as_u64(), told["tokens"]["output"].as_u64());
-        assert_eq!((Some(tokens.0), Some(tokens.1)), said, "{told}");
+        let said = (response["tokens"]["input"].as_u64(), response["tokens"]["output"].as_u64());
+        assert_eq!((Some(tokens.0), Some(tokens.1)), said, "{response}");
         let cost = trace.summary.cost.map(Money::dollars);
-        let said = told["cost"].as_f64();
+        let said = response["cost"].as_f64();
         let is_same = cost.zip(said).is_some_and(|(one, other)| (one - other).abs() < 1e-9);
-        assert!(is_same, "{cost:?} is not {said:?}: {told} {:#?}", self.steps(turn).await);
+        assert!(is_same, "{cost:?} is not {said:?}: {response} {:#?}", self.steps(turn).await);
         let metadata = trace.content.unwrap().metadata;
         let is_at_least =
             metadata.iter().any(|(key, value)| key == "at_least" && value.as_str() == "true");
-        assert_eq!(is_at_least, told["at_least"] == true, "{told}");
+        assert_eq!(is_at_least, response["at_least"] == true, "{response}");
     }
 }
 
@@ -83,10 +83,10 @@ async fn a_budget_is_the_conversations_and_its_forks() {
         assert!((talking.allowance(chat_id).await - 0.1999).abs() < 1e-9);
         let refused = talking.stage.say(&talking.chats, chat_id, "Third.").await.unwrap_err();
         assert!(matches!(refused, ChatError::Budget { .. }), "{refused}");
-        let told = refused.to_string();
+        let response = refused.to_string();
         assert!(
-            told.contains("$1.6002 of its budget of $1;") && told.contains("/budget"),
-            "{told}"
+            response.contains("$1.6002 of its budget of $1;") && response.contains("/budget"),
+            "{response}"
         );
     }
     let chat = talking.chats.chat(shop.clone(), fork.id.clone()).await.unwrap();

@@ -146,8 +146,8 @@ async fn shortening_a_conversation_is_told_and_counted() {
     let done = talking.done().await;
     talking.check_spent(&first, &done, 1).await;
     let turn = talking.say("/compact").await;
-    let told = talking.client.until(EventKind::Notice).await;
-    assert_eq!(told["what"], "compact_boundary");
+    let response = talking.client.until(EventKind::Notice).await;
+    assert_eq!(response["what"], "compact_boundary");
     let done = talking.done().await;
     talking.check_spent(&turn, &done, 1).await;
     let steps = talking.steps(&turn).await;
@@ -181,8 +181,8 @@ async fn turns_and_budgets_have_ends() {
     let spent = talking.stage.say(&talking.chats, &talking.chat_id, "Spend.").await.unwrap_err();
     assert!(matches!(spent, ChatError::Budget { .. }), "what is spent stays spent: {spent}");
     assert_eq!(talking.stage.model.requests().len(), 3);
-    let told = talking.client.seen.iter().filter(|event| event.kind == EventKind::Done);
-    let sum: f64 = told.map(|event| body(event)["cost"].as_f64().unwrap()).sum();
+    let response = talking.client.seen.iter().filter(|event| event.kind == EventKind::Done);
+    let sum: f64 = response.map(|event| body(event)["cost"].as_f64().unwrap()).sum();
     let project = talking.stage.shop.clone();
     let chat = talking.chats.chat(project, talking.chat_id.clone()).await.unwrap();
     assert!((chat.status.cost.dollars() - sum).abs() < 1e-9);

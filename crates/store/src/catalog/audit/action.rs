@@ -108,11 +108,12 @@ pub enum AuditObject {
     /// A browser with push notifications.
     Browser,
     Chat,
+    Agent,
 }
 
 impl AuditObject {
     /// Every noun, in menu order.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::Project,
         Self::Member,
         Self::Person,
@@ -142,6 +143,7 @@ impl AuditObject {
         Self::Webhook,
         Self::Browser,
         Self::Chat,
+        Self::Agent,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -175,6 +177,7 @@ impl AuditObject {
             Self::Webhook => "webhook",
             Self::Browser => "notified browser",
             Self::Chat => "chat",
+            Self::Agent => "agent",
         }
     }
 

@@ -10,17 +10,25 @@ pub(in crate::embedded) struct Members {
 }
 
 impl Members {
+    /// SQL that selects the different texts as a JSON array.
+    pub(super) fn shown(self) -> String {
+        let Self { rows, column } = self;
+        format!("(SELECT json_group_array(DISTINCT {column}) FROM {rows})")
+    }
+
     /// Whether a condition applies: to the texts, and to whether there are any.
     pub(super) fn takes(test: &Test) -> bool {
         match test {
-            Test::Text(..) | Test::AnyOf(_) | Test::NoneOf(_) | Test::IsNull | Test::IsNotNull => {
-                true
-            }
+            Test::Text(..)
+            | Test::AnyOf(_)
+            | Test::AllOf(_)
+            | Test::NoneOf(_)
+            | Test::IsNull
+            | Test::IsNotNull => true,
             Test::Number(..)
             | Test::AnyNumber(_)
             | Test::Time(..)
             | Test::Is(_)
-            | Test::AllOf(_)
             | Test::Key(..) => false,
         }
     }
@@ -29,7 +37,14 @@ impl Members {
 impl Where {
     /// Adds a condition that [`Members::takes`]: some record passes it; a negated one, that no
     /// record fails it.
-    pub(super) fn members(&mut self, Members { rows, column }: Members, test: &Test) {
+    pub(super) fn members(&mut self, members: Members, test: &Test) {
+        if let Test::AllOf(words) = test {
+            for word in words {
+                self.members(members, &Test::Text(TextTest::Equals, word.clone()));
+            }
+            return;
+        }
+        let Members { rows, column } = members;
         let text = |how, text| (text_clause(column, how, text), vec![text]);
         let any = |words: &[String]| format!("{column} IN ({})", marks(words));
         let has_some = || (format!("{column} IS NOT NULL"), Vec::new());

@@ -78,7 +78,7 @@ pub(in crate::embedded) fn items(
         let keys = vec![row.get(20)?, row.get(8)?];
         Ok(Some(Listed { row: read_item(row)?, keys }))
     })?;
-    if query.detail == Detail::Content {
+    if query.detail != Detail::Row {
         let mut blocks = Blocks::new(db);
         for item in &mut page.rows {
             let found = outcome(db, &mut blocks, (&query.of.project, project), item);

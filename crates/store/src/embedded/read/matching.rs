@@ -7,7 +7,9 @@ use super::narrow::JoinOrder;
 use crate::embedded::column::{to_i64, to_u64};
 use crate::embedded::filter::{Where, score};
 use crate::embedded::load::project_number;
-use crate::query::{Matching, ObservationColumn, ScoreColumn, TallyQuery, TraceColumn};
+use crate::query::{
+    Matching, ObservationColumn, ScoreColumn, SessionColumn, TallyQuery, TraceColumn,
+};
 use crate::{StoreError, StoreResult};
 
 /// Number of matches among the newest traces.
@@ -31,6 +33,17 @@ pub(in crate::embedded) fn observations(
     let from = JoinOrder::ByObservation.from();
     let source = Source { from, project: "o.project", time: "o.start" };
     count(db, query, tests, &source, "o.level = 3")
+}
+
+/// Number of matches among the newest sessions.
+pub(in crate::embedded) fn sessions(
+    db: &Connection,
+    query: &TallyQuery<SessionColumn>,
+) -> StoreResult<Matching> {
+    let mut tests = Where::default();
+    tests.sessions(&query.conditions)?;
+    let source = Source { from: "FROM session s", project: "s.project", time: "s.created_at" };
+    count(db, query, tests, &source, "s.errors > 0")
 }
 
 /// Number of matches among the newest scores; scores have no errors.

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::record::observation::Observation;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::deadline_query::Walk;
 use super::narrow::JoinOrder;
@@ -10,7 +10,7 @@ use super::trace_pages::{self, TracePageCache};
 use super::{List, Listed, nothing};
 use crate::deadline_query::{DeadlinePage, ObservationOrder};
 use crate::embedded::column::{Column, to_u64};
-use crate::embedded::content;
+use crate::embedded::content::{self, ContentBudget};
 use crate::embedded::filter::{ContentPart, Where, id_value};
 use crate::embedded::load::{find_observation, project_number};
 use crate::embedded::observation_row::{self, ObservationRow};
@@ -141,13 +141,18 @@ fn reader(
     tests: Vec<(ContentPart, Test)>,
 ) -> impl FnMut(&Row<'_>) -> rusqlite::Result<Option<Listed<Observation>>> {
     let mut blocks = Blocks::new(db);
-    let needs_content = query.detail == Detail::Content || !tests.is_empty();
+    let mut budget = ContentBudget::new(query.detail);
     move |row| {
         let keys = vec![row.get(key)?, row.get(0)?, row.get(1)?];
         let row = read(row)?;
+        let is_shown = budget.has_room();
+        let needs_content = is_shown || !tests.is_empty();
         let row = if needs_content { with_content(&mut blocks, row)? } else { row.observation };
-        let fails = row.content.as_ref().is_some_and(|seen| !content::passes(seen, &tests));
-        Ok((!fails).then_some(Listed { row, keys }))
+        if row.content.as_ref().is_some_and(|seen| !content::passes(seen, &tests)) {
+            return Ok(None);
+        }
+        let content = row.content.filter(|_| is_shown).inspect(|seen| budget.charge(seen));
+        Ok(Some(Listed { row: Observation { content, ..row }, keys }))
     }
 }
 
@@ -162,6 +167,34 @@ pub(in crate::embedded) fn one(
     let sql = format!("{} WHERE o.trace = ? AND o.id = ?", select());
     let row = db.prepare_cached(&sql)?.query_row(params![trace, Column(id)], read)?;
     with_content(&mut Blocks::new(db), row).map(Some)
+}
+
+/// Some observations of a trace, with the content of the first.
+pub(in crate::embedded) fn of_trace(
+    db: &Connection,
+    project: &ProjectId,
+    (trace, ids): (&TraceId, &[ObservationId]),
+) -> rusqlite::Result<Vec<Observation>> {
+    let Some(project) = project_number(db, project)? else { return Ok(Vec::new()) };
+    let sql = format!(
+        "{} WHERE o.trace = (SELECT no FROM trace WHERE project = ? AND id = ?) AND o.id = ?",
+        select()
+    );
+    let mut statement = db.prepare_cached(&sql)?;
+    let (mut blocks, mut budget) = (Blocks::new(db), ContentBudget::new(Detail::BoundedContent));
+    let mut found = Vec::with_capacity(ids.len());
+    for id in ids {
+        let params = params![project, Column(trace), Column(id)];
+        let Some(row) = statement.query_row(params, read).optional()? else { continue };
+        if !budget.has_room() {
+            found.push(row.observation);
+            continue;
+        }
+        let row = with_content(&mut blocks, row)?;
+        row.content.iter().for_each(|content| budget.charge(content));
+        found.push(row);
+    }
+    Ok(found)
 }
 
 /// The observation with its content.

@@ -71,7 +71,7 @@ fn sample(db: &Connection, filter: &Where, name: String, most: u64) -> rusqlite:
     let params = || params_from_iter(filter.params.iter());
     let total = db.prepare_cached(&count)?.query_row(params(), |row| row.get(0))?;
     let sql = format!(
-        "SELECT s.data_type, s.number, s.text, s.source, s.timestamp {from} {filter_sql} \
+        "SELECT s.data_type, s.number, s.text, s.source, s.timestamp, s.metadata {from} {filter_sql} \
          ORDER BY s.timestamp DESC, s.no DESC LIMIT {}",
         to_i64(most),
     );
@@ -80,7 +80,8 @@ fn sample(db: &Connection, filter: &Where, name: String, most: u64) -> rusqlite:
         let Some(value) = value(row)? else { return Ok(None) };
         let source: String = row.get(3)?;
         let source = ScoreSource::parse(&source).unwrap_or_default();
-        Ok(Some(ScoreValueRow { value, source, timestamp: row.get::<_, Column<_>>(4)?.0 }))
+        let judge = score_row::judge_of(row.get_ref(5)?.as_blob_or_null()?);
+        Ok(Some(ScoreValueRow { value, source, judge, timestamp: row.get::<_, Column<_>>(4)?.0 }))
     })?;
     let judgements = rows.filter_map(Result::transpose).collect::<rusqlite::Result<_>>()?;
     Ok(Sample { name, total: to_u64(total), judgements })

@@ -138,7 +138,7 @@ fn from_scan(db: &Connection, project: i64, query: &AggregateQuery) -> StoreResu
     filter.observations(&query.conditions)?;
     let select = observations::select().replacen(
         ", t.id FROM",
-        ", t.id, t.name, t.user, t.session, t.release, t.tags FROM",
+        ", t.id, t.name, t.user, t.session, t.release, t.tags, t.agent FROM",
         1,
     );
     let sql = format!("{select} {}", filter.sql());
@@ -184,7 +184,8 @@ fn dimension_of(row: &Row<'_>, dimension: Dimension) -> rusqlite::Result<Option<
         }
         Dimension::Name => text(7),
         Dimension::Version => text(11),
-        Dimension::Agent => text(13),
+        // As in filters: the agent of the trace.
+        Dimension::Agent => Ok(text(WIDTH + 6)?.or(text(13)?)),
         Dimension::Model => text(14),
         Dimension::Prompt => text(22),
         Dimension::TraceName => text(WIDTH + 1),
@@ -238,8 +239,8 @@ mod tests {
     #[test]
     fn steps_of_time_have_an_end() {
         let mut groups = Groups::default();
-        let told = (0..).map(|at| count(&mut groups, at, ["", ""])).find_map(Result::err);
-        let told = told.map(|error| error.to_string()).unwrap_or_default();
-        assert!(told.contains("50000 time buckets: use a shorter time range"), "{told}");
+        let error = (0..).map(|at| count(&mut groups, at, ["", ""])).find_map(Result::err);
+        let error = error.map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains("50000 time buckets: use a shorter time range"), "{error}");
     }
 }

@@ -17,6 +17,7 @@ use self::buckets::Buckets;
 use super::trace_stream::{key_of, row_of};
 use super::{List, observations};
 use crate::embedded::column::to_u64;
+use crate::embedded::content::ContentBudget;
 use crate::embedded::cursor;
 use crate::embedded::filter::id_value;
 use crate::embedded::payload::Blocks;
@@ -320,8 +321,13 @@ impl PageRequest<'_> {
         let mut statement = db.prepare_cached(&sql)?;
         let mut blocks = Blocks::new(db);
         let mut rows = Vec::with_capacity(keys.len());
+        let mut budget = ContentBudget::new(query.detail);
         for key in keys {
-            let row = row_of(&mut statement, &mut blocks, (self.state.no, key), query.detail)?;
+            let detail = if budget.has_room() { Detail::Content } else { Detail::Row };
+            let row = row_of(&mut statement, &mut blocks, (self.state.no, key), detail)?;
+            if let Some(content) = row.as_ref().and_then(|row| row.content.as_ref()) {
+                budget.charge(content);
+            }
             rows.extend(row);
         }
         let is_all = query.conditions.is_empty() && query.range == TimeRange::default();

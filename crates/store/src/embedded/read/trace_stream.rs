@@ -4,15 +4,14 @@
 use std::cmp::Reverse;
 
 use ratchet_core::id::TraceId;
-use ratchet_core::payload::Payload;
 use ratchet_core::record::observation::Observation;
 use ratchet_core::record::score::Score;
-use ratchet_core::record::trace::Content;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, Statement, params};
 
 use super::observations;
 use crate::embedded::column::Column;
+use crate::embedded::content;
 use crate::embedded::load::project_number;
 use crate::embedded::payload::Blocks;
 use crate::embedded::score_row::{self, ScoreRow};
@@ -52,7 +51,7 @@ pub(in crate::embedded) fn observations(
         let row = row_of(&mut statement, &mut blocks, (trace, &key), walk.detail)?;
         // Rows deleted meanwhile are skipped.
         let Some(row) = row else { continue };
-        bytes += ROW_BYTES + row.content.as_ref().map_or(0, carried_bytes);
+        bytes += ROW_BYTES + row.content.as_ref().map_or(0, content::bytes);
         rows.push(row);
     }
     drop(statement);
@@ -70,7 +69,7 @@ pub(super) fn row_of(
     let params = params![trace, key.id.to_value()];
     let row = statement.query_row(params, observations::read).optional()?;
     row.map(|row| match detail {
-        Detail::Content => observations::with_content(blocks, row),
+        Detail::Content | Detail::BoundedContent => observations::with_content(blocks, row),
         Detail::Row => Ok(row.observation),
     })
     .transpose()
@@ -126,12 +125,6 @@ fn observation_keys(
         }
     }
     Ok(next.finish())
-}
-
-fn carried_bytes(content: &Content) -> usize {
-    let text = |payload: &Option<Payload>| payload.as_ref().map_or(0, |text| text.as_str().len());
-    let metadata = content.metadata.iter().map(|(key, json)| key.len() + json.as_str().len());
-    text(&content.input) + text(&content.output) + metadata.sum::<usize>()
 }
 
 /// The next scores on a trace and its observations.

@@ -8,13 +8,13 @@ use super::deadline_query::Walk;
 use super::{List, Listed, narrow, nothing};
 use crate::deadline_query::DeadlinePage;
 use crate::embedded::column::{Column, to_u64};
-use crate::embedded::content;
+use crate::embedded::content::{self, ContentBudget};
 use crate::embedded::filter::{ContentPart, Where};
 use crate::embedded::load::{load_trace, project_number};
 use crate::embedded::payload::Blocks;
 use crate::embedded::trace_row::{self, TraceRow};
 use crate::project::ProjectId;
-use crate::query::{Detail, Page, Paging, Test, TimeRange, TraceOrder, TraceQuery};
+use crate::query::{Page, Paging, Test, TimeRange, TraceOrder, TraceQuery};
 use crate::{StoreError, StoreResult};
 
 pub(in crate::embedded) fn list(db: &Connection, query: &TraceQuery) -> StoreResult<Page<Trace>> {
@@ -84,14 +84,17 @@ fn reader(
     tests: Vec<(ContentPart, Test)>,
 ) -> impl FnMut(&Row<'_>) -> rusqlite::Result<Option<Listed<Trace>>> {
     let mut blocks = Blocks::new(db);
-    let needs_content = query.detail == Detail::Content || !tests.is_empty();
+    let mut budget = ContentBudget::new(query.detail);
     move |row| {
         let keys = vec![row.get(trace_row::COLUMN_COUNT)?, row.get(0)?];
         let row = trace_row::read(row, Default::default())?;
+        let is_shown = budget.has_room();
+        let needs_content = is_shown || !tests.is_empty();
         let content = if needs_content { Some(content_of(db, &mut blocks, &row)?) } else { None };
         if content.as_ref().is_some_and(|content| !content::passes(content, &tests)) {
             return Ok(None);
         }
+        let content = content.filter(|_| is_shown).inspect(|content| budget.charge(content));
         Ok(Some(Listed { row: Trace { content, ..row.into_trace() }, keys }))
     }
 }

@@ -215,9 +215,7 @@ fn end(turn: &TurnView, thumb: Option<&Thumb>, chat_ctx: &ChatContext<'_>) -> Ma
         footer.chat-end {
             @if let Some(end) = &turn.end { (facts(end)) }
             @else if chat_ctx.is_running(turn) { span.badge.code { "working" } }
-            time datetime=(turn.at) title=(figure::exact_moment(turn.at)) {
-                (figure::short_moment(turn.at, ctx.now))
-            }
+            (figure::when(turn.at, &ctx.time))
             a href=(ctx.to(&["traces", trace])) { "Trace" }
             @if turn.end.is_some() { (thumbs::form(trace, thumb, chat_ctx)) }
             @if let Some(message) = turn.message.as_ref().filter(|_| chat_ctx.may_act()) {

@@ -73,7 +73,7 @@ fn list(ctx: &RequestContext, dashboards: &[Dashboard]) -> Markup {
             html! { bdi { (ratchet_core::record::limit::elide(&one.name, 200)) } },
             html! { bdi { (ratchet_core::record::limit::elide(&one.description, 300)) } },
             html! { (one.layout.tiles.len()) },
-            figure::ago(one.updated_at, ctx.now),
+            figure::ago(one.updated_at, &ctx.time),
         ],
         failed: false,
     };
@@ -89,7 +89,7 @@ fn list(ctx: &RequestContext, dashboards: &[Dashboard]) -> Markup {
 
 fn new_form(ctx: &RequestContext) -> Markup {
     html! {
-        form.new-dashboard method="post" action=(Link::to_project(&ctx.project.id, &["dashboards"])) {
+        form.new-dashboard method="post" data-inline-errors action=(Link::to_project(&ctx.project.id, &["dashboards"])) {
             h2 { "New dashboard" }
             (ctx.viewer.form_token.field())
             label { "Name" input type="text" name="name" required maxlength=(MAX_NAME); }

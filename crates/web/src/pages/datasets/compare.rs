@@ -1,41 +1,24 @@
-//! Two runs over one dataset, item by item, with what flipped first.
+//! Two runs over one dataset, item by item, with what changed first.
 
 use std::collections::BTreeMap;
 
 use axum::extract::{Path, State};
 use maud::{Markup, html};
-use ratchet_core::id::TraceId;
+use ratchet_core::catalog::run_comparison::{ItemChange, ItemPair, ItemRun, PassThresholds};
 use ratchet_core::record::limit::elide;
-use ratchet_core::record::score::Score;
-use ratchet_core::record::trace::Content;
 use ratchet_core::stats::bounded;
-use ratchet_store::experiment::{
-    ExperimentItemQuery, ExperimentQuery, Outcome, StoredExperimentItem,
-};
-use ratchet_store::query::{
-    Condition, Detail, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TimeRange,
-};
+use ratchet_store::catalog::{Dataset, DatasetItem};
+use ratchet_store::query::Detail;
 
-use super::{PREVIEW, as_read, one};
-use crate::components::{badge, diff, figure, whisker};
+use super::one;
+use super::results::{self, ITEMS, RunResult};
+use crate::components::{badge, diff, empty, figure, whisker};
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
-/// Maximum number of compared items of each run; the page shows if there are more.
-pub(super) const ITEMS: u64 = 500;
 /// Maximum number of scores in the chart.
 const WHISKERS: usize = 12;
-/// Scores of each run that are read.
-const SCORES: u64 = 5_000;
-
-/// Result of one item in a run.
-#[derive(Clone, Debug)]
-pub(super) struct RunResult {
-    pub(super) trace: TraceId,
-    pub(super) output: String,
-    pub(super) scores: BTreeMap<String, f64>,
-}
 
 /// One item in both runs.
 #[derive(Clone, Debug)]
@@ -43,66 +26,17 @@ struct Pair {
     item: String,
     before: Option<RunResult>,
     after: Option<RunResult>,
+    change: ItemChange,
 }
 
-/// Which way an item went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Flip {
-    /// A score fell from good to bad.
-    Broke,
-    /// A score rose from bad to good.
-    Mended,
-    Stayed,
-}
-
-/// From which value on a score is good, by its name.
-struct Lines(BTreeMap<String, f64>);
-
-impl Lines {
-    /// Half-way between no and yes for scores from 0 to 1; a scale that goes further has its middle
-    /// further out.
-    fn of(pairs: &[Pair]) -> Self {
-        let tries = pairs.iter().flat_map(|pair| [&pair.before, &pair.after]).flatten();
-        let mut ends: BTreeMap<String, (f64, f64)> = BTreeMap::new();
-        for (name, value) in tries.flat_map(|made| &made.scores) {
-            let (least, greatest) = ends.entry(name.clone()).or_insert((0.0, 1.0));
-            (*least, *greatest) = (least.min(*value), greatest.max(*value));
-        }
-        Self(
-            ends.into_iter()
-                .map(|(name, (least, most))| (name, f64::midpoint(least, most)))
-                .collect(),
-        )
-    }
-
-    fn is_good(&self, name: &str, value: f64) -> bool {
-        self.0.get(name).is_none_or(|line| value >= *line)
-    }
-
-    /// Description of the thresholds.
-    fn words(&self) -> String {
-        let lines: Vec<String> =
-            self.0.iter().map(|(name, line)| format!("{name} {}", figure::number(*line))).collect();
-        lines.join(", ")
-    }
-}
-
-impl Pair {
-    /// What crossed the line between good and bad flipped. What broke counts more.
-    fn flip(&self, lines: &Lines) -> Flip {
-        let (Some(before), Some(after)) = (&self.before, &self.after) else { return Flip::Stayed };
-        let both = before.scores.iter().filter_map(|(name, was)| {
-            let is = after.scores.get(name)?;
-            Some((lines.is_good(name, *was), lines.is_good(name, *is)))
-        });
-        let crossed = both.map(|(was, is)| match (was, is) {
-            (true, false) => Flip::Broke,
-            (false, true) => Flip::Mended,
-            (true, true) | (false, false) => Flip::Stayed,
-        });
-        crossed.min().unwrap_or(Flip::Stayed)
-    }
-}
+/// What the page says of items that went one way, and its word in the URL.
+const CHANGES: [(ItemChange, &str, &str); 5] = [
+    (ItemChange::Fixed, "fixed", "fixed"),
+    (ItemChange::Regressed, "regressed", "regressed"),
+    (ItemChange::Unchanged, "unchanged", "unchanged"),
+    (ItemChange::ChangedUnscored, "unscored", "changed without a score"),
+    (ItemChange::NotComparable, "not-comparable", "not comparable"),
+];
 
 pub(super) async fn show(
     State(web): State<Web>,
@@ -114,155 +48,156 @@ pub(super) async fn show(
         let run = ctx.params.get(side).map(str::to_owned);
         run.ok_or_else(|| PageError::Bad(format!("{side}: choose a run")))
     };
-    let before = tries(&web, &ctx, chosen("before")?).await?;
-    let after = tries(&web, &ctx, chosen("after")?).await?;
-    let mut pairs = pair(before, after);
-    let lines = Lines::of(&pairs);
-    pairs.sort_by_key(|pair| (pair.flip(&lines), pair.item.clone()));
+    let before = results::results(&web, &ctx, chosen("before")?, Detail::Content).await?;
+    let after = results::results(&web, &ctx, chosen("after")?, Detail::Content).await?;
+    let (pairs, thresholds) = pair(before, after);
+    let items = results::items(&web, &ctx, &dataset).await?;
+    let wanted = CHANGES.into_iter().find(|(_, word, _)| ctx.params.get("show") == Some(word));
+    let shown = |pair: &&Pair| wanted.is_none_or(|(change, ..)| pair.change == change);
+    let shown: Vec<&Pair> = pairs.iter().filter(shown).collect();
     let mut page = one::begin(&dataset, &ctx);
     page.crumbs.push((dataset.name.clone(), ctx.to(&["datasets", &dataset.name, "runs"])));
     page.title = "Compare runs".to_owned();
-    page.summary = summary(&pairs, &lines);
+    page.summary = summary(&pairs, &thresholds);
     page.body = html! {
+        (changes(&pairs, &ctx))
         (statistics(&pairs))
-        div.runs-compared { @for pair in &pairs { (draw(pair, pair.flip(&lines), &ctx)) } }
+        @if shown.is_empty() { (empty::empty("No such items", &html! {})) }
+        div.runs-compared {
+            @for pair in shown { (draw(pair, items.get(&pair.item), &dataset, &ctx)) }
+        }
     };
     Ok(page.show(&ctx))
 }
 
-fn summary(pairs: &[Pair], lines: &Lines) -> Markup {
-    let count = |flip: Flip| pairs.iter().filter(|pair| pair.flip(lines) == flip).count() as u64;
+fn summary(pairs: &[Pair], thresholds: &PassThresholds) -> Markup {
+    let lines: Vec<String> = thresholds.0.iter().map(threshold).collect();
     html! {
-        (figure::grouped(pairs.len() as u64)) " items: "
-        (figure::grouped(count(Flip::Broke))) " regressed, "
-        (figure::grouped(count(Flip::Mended))) " fixed"
-        @if pairs.len() as u64 >= ITEMS { " (first " (ITEMS) " items)" }
+        (figure::grouped(pairs.len() as u64)) @if pairs.len() == 1 { " item" } @else { " items" }
+        @if pairs.len() as u64 >= ITEMS { " (first " (ITEMS) " of each run)" }
         "."
-        @if !lines.0.is_empty() { " Pass threshold: " (lines.words()) "." }
+        @if !lines.is_empty() { " Pass threshold: " (lines.join(", ")) "." }
     }
 }
 
-pub(super) async fn tries(
-    web: &Web,
-    ctx: &RequestContext,
-    run: String,
-) -> PageResult<BTreeMap<String, RunResult>> {
-    let of = ExperimentQuery {
-        project: ctx.project_id(),
-        range: TimeRange::default(),
-        ids: vec![run],
-        names: Vec::new(),
-        datasets: Vec::new(),
-        paging: Paging::After { cursor: None, limit: ITEMS },
+fn threshold((name, value): (&String, &f64)) -> String {
+    format!("{name} {}", figure::number(*value))
+}
+
+/// "4 fixed, 0 regressed, 11 not comparable": each number leads to its items.
+fn changes(pairs: &[Pair], ctx: &RequestContext) -> Markup {
+    let count = |change| pairs.iter().filter(|pair| pair.change == change).count() as u64;
+    let chosen = ctx.params.get("show");
+    html! {
+        nav.changes aria-label="Items by change" {
+            a href=(ctx.here().without("show")) aria-current=[chosen.is_none().then_some("true")] {
+                "all " (figure::grouped(pairs.len() as u64))
+            }
+            @for (change, word, words) in CHANGES {
+                a href=(ctx.here().with("show", word))
+                  aria-current=[(chosen == Some(word)).then_some("true")] {
+                    b { (figure::grouped(count(change))) } " " (words)
+                }
+            }
+        }
+    }
+}
+
+/// Aligns both runs by item, what people should look at first.
+fn pair(
+    mut before: BTreeMap<String, RunResult>,
+    after: BTreeMap<String, RunResult>,
+) -> (Vec<Pair>, PassThresholds) {
+    let scores = before.values().chain(after.values()).map(|result| &result.scores);
+    let thresholds = PassThresholds::of(scores);
+    let aligned = |item, before: Option<RunResult>, after: Option<RunResult>| {
+        let both =
+            ItemPair { before: before.as_ref().map(run_of), after: after.as_ref().map(run_of) };
+        let change = thresholds.change(both);
+        Pair { item, before, after, change }
     };
-    let query = ExperimentItemQuery { of, items: Vec::new(), detail: Detail::Content };
-    let items = web.store.telemetry.experiment_items(query).await?.rows;
-    let scores = scores(web, ctx, &items).await?;
-    // Newest first: the last try of an item that was tried again is the one compared.
-    let mut tries = BTreeMap::new();
-    for item in items {
-        let scores = scores.get(&item.trace).cloned().unwrap_or_default();
-        let made = RunResult { output: output(&item), trace: item.trace, scores };
-        tries.entry(item.item).or_insert(made);
-    }
-    Ok(tries)
-}
-
-fn output(item: &StoredExperimentItem) -> String {
-    let content: Option<&Content> = match &item.outcome {
-        Some(Outcome::Step(step)) => step.content.as_ref(),
-        Some(Outcome::Run(run)) => run.content.as_ref(),
-        None => None,
-    };
-    let output = content.and_then(|content| content.output.as_ref());
-    output
-        .map(|output| elide(&as_read(output.as_str()), PREVIEW * 4).into_owned())
-        .unwrap_or_default()
-}
-
-/// The numbers of the scores on some runs, by run and name.
-async fn scores(
-    web: &Web,
-    ctx: &RequestContext,
-    items: &[StoredExperimentItem],
-) -> PageResult<BTreeMap<TraceId, BTreeMap<String, f64>>> {
-    let traces = items.iter().map(|item| item.trace.to_string()).collect();
-    let query = ScoreQuery {
-        project: ctx.project_id(),
-        range: TimeRange::default(),
-        on: ScoresOn::Anything,
-        conditions: vec![Condition { column: ScoreColumn::Trace, test: Test::AnyOf(traces) }],
-        paging: Paging::After { cursor: None, limit: SCORES },
-    };
-    let mut numbers: BTreeMap<TraceId, BTreeMap<String, f64>> = BTreeMap::new();
-    for score in web.store.telemetry.scores(query).await?.rows {
-        let (Some(trace), Some(number)) = (trace_of(&score), score.value.number()) else {
-            continue;
-        };
-        numbers.entry(trace).or_default().entry(score.name).or_insert(number);
-    }
-    Ok(numbers)
-}
-
-fn trace_of(score: &Score) -> Option<TraceId> {
-    use ratchet_core::record::score::ScoreTarget;
-    match &score.target {
-        ScoreTarget::Trace(trace) | ScoreTarget::Observation(trace, _) => Some(trace.clone()),
-        ScoreTarget::Session(_) | ScoreTarget::DatasetRun(_) => None,
-    }
-}
-
-fn pair(mut before: BTreeMap<String, RunResult>, after: BTreeMap<String, RunResult>) -> Vec<Pair> {
     let mut pairs: Vec<Pair> = Vec::new();
     for (item, after) in after {
         let before = before.remove(&item);
-        pairs.push(Pair { item, before, after: Some(after) });
+        pairs.push(aligned(item, before, Some(after)));
     }
-    let gone = before.into_iter();
-    pairs.extend(gone.map(|(item, before)| Pair { item, before: Some(before), after: None }));
-    pairs
+    pairs.extend(before.into_iter().map(|(item, before)| aligned(item, Some(before), None)));
+    pairs.sort_by(|one, other| (one.change, &one.item).cmp(&(other.change, &other.item)));
+    (pairs, thresholds)
 }
 
-/// One item in a row: what it is and what became of it, and both outputs beside each other.
-fn draw(pair: &Pair, flip: Flip, ctx: &RequestContext) -> Markup {
+fn run_of(result: &RunResult) -> ItemRun<'_> {
+    ItemRun { scores: &result.scores, output: &result.output }
+}
+
+/// One item in a row: what was asked and expected, and both outputs beside each other.
+fn draw(
+    pair: &Pair,
+    item: Option<&DatasetItem>,
+    dataset: &Dataset,
+    ctx: &RequestContext,
+) -> Markup {
     let both = pair.before.as_ref().zip(pair.after.as_ref());
     let outputs = match both {
         Some((before, after)) => diff::columns(&before.output, &after.output).map(Some),
-        None => [&pair.before, &pair.after].map(|made| {
-            made.as_ref().map(|made| html! { pre.diff tabindex="0" { (made.output) } })
+        None => [&pair.before, &pair.after].map(|result| {
+            let output = result.as_ref().map(|result| &result.output);
+            output.map(|output| html! { pre.diff tabindex="0" { (output) } })
         }),
     };
     let [before, after] = outputs;
     let sides = [("Baseline", &pair.before, before), ("Candidate", &pair.after, after)];
     html! {
         section.pair {
-            div.pair-head {
-                h2 {
-                    code { bdi { (pair.item) } } " "
-                    @match flip {
-                        Flip::Broke => { span.badge.bad { "Regressed" } },
-                        Flip::Mended => { span.badge.good { "Fixed" } },
-                        Flip::Stayed => {},
-                    }
-                }
-                @match both {
-                    Some((before, after)) => {
-                        (moved(&before.scores, &after.scores))
-                        @if before.output == after.output { p.muted { "Same output." } }
-                    },
-                    None => { p.muted { "Only in one run." } },
-                }
-            }
-            @for (name, made, output) in sides {
+            (head(pair, item, dataset, ctx))
+            @for (name, result, output) in sides {
                 div.pair-side {
                     p.side-head { (name)
-                        @if let Some(made) = made {
-                            " " a href=(ctx.to(&["traces", &made.trace.to_string()])) { "trace " span.sr { (name) } }
+                        @if let Some(result) = result {
+                            " " a href=(ctx.to(&["traces", &result.trace.to_string()])) { "trace " span.sr { (name) } }
                         }
                     }
                     @match output { Some(output) => { (output) }, None => { p.muted { "not run" } } }
+                    @if let Some(result) = result { (results::badges(result)) }
                 }
             }
+        }
+    }
+}
+
+fn head(
+    pair: &Pair,
+    item: Option<&DatasetItem>,
+    dataset: &Dataset,
+    ctx: &RequestContext,
+) -> Markup {
+    let to_item = ctx.to(&["datasets", &dataset.name, "items", &pair.item]);
+    let run = pair.after.as_ref().or(pair.before.as_ref());
+    let texts = [("Input", results::input_of(item)), ("Expected", results::expected_of(run, item))];
+    let is_same = match (&pair.before, &pair.after) {
+        (Some(before), Some(after)) => before.output == after.output,
+        _ => false,
+    };
+    html! {
+        div.pair-head {
+            h2 { a href=(to_item) { code { bdi { (pair.item) } } } " " (change_badge(pair.change)) }
+            @for (name, text) in texts {
+                @if let Some(text) = text { p.side-head { (name) } p.pair-text { bdi { (text) } } }
+            }
+            @if pair.before.is_none() || pair.after.is_none() { p.muted { "Only in one run." } }
+            @if is_same { p.muted { "Same output." } }
+        }
+    }
+}
+
+fn change_badge(change: ItemChange) -> Markup {
+    html! {
+        @match change {
+            ItemChange::Regressed => { span.badge.bad { "Regressed" } },
+            ItemChange::Fixed => { span.badge.good { "Fixed" } },
+            ItemChange::ChangedUnscored => { (badge::tag("Changed, not scored")) },
+            ItemChange::NotComparable => { (badge::tag("Not comparable")) },
+            ItemChange::Unchanged => {},
         }
     }
 }
@@ -270,9 +205,8 @@ fn draw(pair: &Pair, flip: Flip, ctx: &RequestContext) -> Markup {
 /// How far each score moved over the items that both runs have it of.
 fn differences(pairs: &[Pair]) -> BTreeMap<&str, Vec<f64>> {
     let mut moved: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for (before, after) in
-        pairs.iter().filter_map(|pair| pair.before.as_ref().zip(pair.after.as_ref()))
-    {
+    let both = pairs.iter().filter_map(|pair| pair.before.as_ref().zip(pair.after.as_ref()));
+    for (before, after) in both {
         for (name, was) in &before.scores {
             if let Some(is) = after.scores.get(name) {
                 moved.entry(name).or_default().push(is - was);
@@ -296,49 +230,5 @@ fn statistics(pairs: &[Pair]) -> Markup {
             }
             @if moved.len() > WHISKERS { p.muted { "Only the first " (WHISKERS) " scores are shown." } }
         }
-    }
-}
-
-fn moved(before: &BTreeMap<String, f64>, after: &BTreeMap<String, f64>) -> Markup {
-    html! {
-        p.badges {
-            @for (name, was) in before {
-                @let now = after.get(name).copied().map_or_else(|| "none".to_owned(), figure::number);
-                (badge::tag(&format!("{name} {} → {now}", figure::number(*was))))
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(before: &[(&str, f64)], after: &[(&str, f64)], expected: Flip) {
-        let made = |scores: &[(&str, f64)]| RunResult {
-            trace: TraceId::parse("t").unwrap(),
-            output: String::new(),
-            scores: scores.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
-        };
-        let (before, after) = (Some(made(before)), Some(made(after)));
-        let pairs = [Pair { item: "i".to_owned(), before, after }];
-        assert_eq!(pairs[0].flip(&Lines::of(&pairs)), expected);
-    }
-
-    #[test]
-    fn what_crossed_the_line_flipped() {
-        check(&[("correct", 1.0)], &[("correct", 0.0)], Flip::Broke);
-        check(&[("correct", 0.0)], &[("correct", 1.0)], Flip::Mended);
-        check(&[("quality", 0.6)], &[("quality", 0.9)], Flip::Stayed);
-        check(&[("a", 1.0)], &[("b", 0.0)], Flip::Stayed);
-        // Five stars fell to one.
-        check(&[("stars", 5.0)], &[("stars", 1.0)], Flip::Broke);
-        check(&[("stars", 5.0)], &[("stars", 4.0)], Flip::Stayed);
-    }
-
-    #[test]
-    fn what_broke_counts_more_than_what_was_mended() {
-        check(&[("a", 1.0), ("b", 0.0)], &[("a", 0.0), ("b", 1.0)], Flip::Broke);
     }
 }

@@ -90,9 +90,9 @@ fn is_current(version: &ItemVersion, versions: &[ItemVersion]) -> bool {
 fn summary(version: &ItemVersion, versions: &[ItemVersion], ctx: &RequestContext) -> Markup {
     html! {
         @if is_current(version, versions) { "Current version, saved " } @else { "Old version, saved " }
-        (figure::ago(version.item.valid_from, ctx.now))
+        (figure::ago(version.item.valid_from, &ctx.time))
         @match (version.valid_to, version.item.status) {
-            (Some(until), _) => { ", until " (figure::ago(until, ctx.now)) },
+            (Some(until), _) => { ", until " (figure::ago(until, &ctx.time)) },
             (None, DatasetStatus::Archived) => { "; archived" },
             (None, DatasetStatus::Active) => {},
         }
@@ -115,7 +115,7 @@ fn history(versions: &[ItemVersion], chosen: &ItemVersion, ctx: &RequestContext)
                             span.muted { (what_changed(versions.get(place_of + 1), version)) }
                             small.muted {
                                 @if let Some(author) = &version.author { bdi { (author.name()) } ", " }
-                                (figure::when(from, ctx.now))
+                                (figure::when(from, &ctx.time))
                             }
                         }
                     }
@@ -154,7 +154,7 @@ fn facts(item: &DatasetItem, ctx: &RequestContext) -> Markup {
     html! {
         dl.facts {
             dt { "ID" } dd { (crate::components::copy::id(&item.id)) }
-            dt { "Created" } dd { (figure::when(item.created_at, ctx.now)) }
+            dt { "Created" } dd { (figure::when(item.created_at, &ctx.time)) }
             @if let Some(source) = source {
                 dt { "Source" } dd { a href=(source) { "source trace" } }
             }

@@ -3,14 +3,14 @@ use maud::{Markup, html};
 use ratchet_core::catalog::dataset::DatasetStatus;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{Dataset, DatasetItem, DatasetItemQuery, DatasetMoment};
-use ratchet_store::experiment::{Experiment, RunQuery};
-use ratchet_store::query::{PageNumber, Paging};
+use ratchet_store::query::PageNumber;
 
 use super::{ROWS, form, preview};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
 use crate::frame::{Page, Section, menu};
 use crate::page_error::{PageError, PageResult};
+use crate::pages::table_export;
 use crate::request_context::{Link, Params, RequestContext};
 use crate::web::Web;
 
@@ -52,13 +52,13 @@ pub(super) fn tabs(dataset: &Dataset, ctx: &RequestContext, chosen: &str) -> Mar
 }
 
 /// Filter of items from the URL.
-struct ItemFilter {
-    status: DatasetStatus,
-    as_of: Option<Timestamp>,
+pub(super) struct ItemFilter {
+    pub(super) status: DatasetStatus,
+    pub(super) as_of: Option<Timestamp>,
 }
 
 impl ItemFilter {
-    fn read(params: &Params) -> PageResult<Self> {
+    pub(super) fn read(params: &Params) -> PageResult<Self> {
         let as_of = params.get("as_of").map(Timestamp::parse).transpose();
         let as_of = as_of.map_err(|why| PageError::Bad(format!("as_of: {why}")))?;
         let status = match params.get("archived") {
@@ -97,7 +97,7 @@ pub(super) async fn items(
     page.body = html! {
         (form::done_toast(&ctx))
         (tabs(&dataset, &ctx, "Items"))
-        (as_of(&asked, &moments, total, &ctx))
+        (as_of(&asked, &moments, total, (&dataset, &ctx)))
         @if total == 0 { (no_items(&asked, &dataset, &ctx)) } @else {
             (table::table(&drawn(&items.rows, &dataset, &asked, &ctx)))
             (table::numbers(&ctx.here().without("done"), at, total))
@@ -118,8 +118,12 @@ fn as_of(
     asked: &ItemFilter,
     moments: &[DatasetMoment],
     total: u64,
-    ctx: &RequestContext,
+    (dataset, ctx): (&Dataset, &RequestContext),
 ) -> Markup {
+    let export = ctx.to(&["datasets", &dataset.name, "export"]);
+    let kept =
+        ["as_of", "archived"].into_iter().filter_map(|name| Some((name, ctx.params.get(name)?)));
+    let export = kept.fold(export, |to, (name, value)| to.with(name, value));
     let here = || ctx.here().without("done").without("count").without("page");
     let moment = |moment: &DatasetMoment| {
         let words = match (moment.written, moment.ended) {
@@ -132,7 +136,7 @@ fn as_of(
         (here().with("as_of", moment.at.to_string()), moment.at, words)
     };
     let chosen = match asked.as_of {
-        Some(at) => format!("As of {}", figure::short_moment(at, ctx.now)),
+        Some(at) => format!("As of {}", ctx.time.short(at)),
         None => "Current version".to_owned(),
     };
     html! {
@@ -151,13 +155,14 @@ fn as_of(
                         a.quiet href=(here().without("archived")) { "Show active" }
                     },
                 }
+                (table_export::export_menu(&export))
                 (menu("Dataset versions", &chosen, &html! {
                     a href=(here().without("as_of")) aria-current=[asked.as_of.is_none().then_some("true")] {
                         "Current version"
                     }
                     @for (link, at, words) in moments.iter().map(moment) {
                         a.facet href=(link) aria-current=[(asked.as_of == Some(at)).then_some("true")] {
-                            (figure::when(at, ctx.now)) span.muted { (words) }
+                            (figure::when(at, &ctx.time)) span.muted { (words) }
                         }
                     }
                 }))
@@ -204,7 +209,7 @@ fn row(item: &DatasetItem, dataset: &Dataset, asked: &ItemFilter, ctx: &RequestC
             preview(item.input.as_ref()),
             preview(item.expected_output.as_ref()),
             html! { @if let Some(source) = source { a href=(source) { "trace" } } },
-            figure::ago(item.valid_from, ctx.now),
+            figure::ago(item.valid_from, &ctx.time),
         ],
         failed: false,
     }
@@ -222,73 +227,4 @@ fn no_items(asked: &ItemFilter, dataset: &Dataset, ctx: &RequestContext) -> Mark
         (copy::snippet("question,expected_output,tenant\nWhere is my parcel?,It arrives on Monday.,acme"))
     };
     empty::empty("No items yet.", &how)
-}
-
-pub(super) async fn runs(
-    State(web): State<Web>,
-    ctx: RequestContext,
-    Path((_, name)): Path<(String, String)>,
-) -> PageResult<Markup> {
-    let dataset = find(&web, &ctx, name).await?;
-    let cursor = ctx.params.get("cursor").map(str::to_owned);
-    let query = RunQuery {
-        project: ctx.project_id(),
-        dataset: dataset.id.clone(),
-        name: None,
-        paging: Paging::After { cursor: cursor.clone(), limit: ROWS },
-    };
-    let runs = web.store.telemetry.runs(query).await?;
-    let mut page = begin(&dataset, &ctx);
-    page.body = html! {
-        (tabs(&dataset, &ctx, "Runs"))
-        @if runs.rows.is_empty() { (no_runs()) } @else {
-            (chooser(&runs.rows, &dataset, &ctx))
-            (table::pager(&ctx.here(), cursor.is_some(), runs.cursor.as_deref()))
-        }
-    };
-    Ok(page.show(&ctx))
-}
-
-/// The runs, two of which can be chosen to be compared.
-fn chooser(runs: &[Experiment], dataset: &Dataset, ctx: &RequestContext) -> Markup {
-    let action = ctx.to(&["datasets", &dataset.name, "compare"]);
-    let choice = |side: &str, run: &Experiment, chosen: bool| {
-        html! {
-            input type="radio" name=(side) value=(run.id) checked[chosen]
-                  aria-label={ (run.name) " as " (side) };
-        }
-    };
-    html! {
-        form method="get" action=(action.path()) {
-            div.table-wrap tabindex="0" role="region" aria-label="Runs" {
-                table data-rows {
-                    thead { tr {
-                        th scope="col" { "Baseline" } th scope="col" { "Candidate" }
-                        th scope="col" { "Run" } th.wide scope="col" { "Description" }
-                        th scope="col" { "Created" }
-                    } }
-                    tbody {
-                        @for (index, run) in runs.iter().enumerate() {
-                            tr {
-                                td data-label="Baseline" { (choice("before", run, index == 1)) }
-                                td data-label="Candidate" { (choice("after", run, index == 0)) }
-                                td { a.row-link href=(ctx.to(&["datasets", &dataset.name, "runs", &run.id])) { bdi { (run.name) } } }
-                                td.wide { (run.description.as_deref().unwrap_or_default()) }
-                                td { (figure::ago(run.created_at, ctx.now)) }
-                            }
-                        }
-                    }
-                }
-            }
-            button.button.primary type="submit" { "Compare" }
-        }
-    }
-}
-
-fn no_runs() -> Markup {
-    let how = html! {
-        p { "A run executes an agent on every item." }
-        (copy::snippet("dataset = langfuse.get_dataset(\"refunds\")\ndataset.run_experiment(name=\"baseline\", task=lambda item, **_: agent(item.input))"))
-    };
-    empty::empty("No runs yet.", &how)
 }

@@ -1,17 +1,19 @@
 //! One run over a dataset, item by item.
 
+use std::collections::BTreeMap;
+
 use axum::extract::{Path, State};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use ratchet_core::record::limit::elide;
-use ratchet_store::catalog::Dataset;
+use ratchet_store::catalog::{Dataset, DatasetItem};
 use ratchet_store::experiment::{Experiment, ExperimentQuery, RunQuery};
-use ratchet_store::query::{Paging, TimeRange};
+use ratchet_store::query::{Detail, Paging, TimeRange};
 
-use super::compare::{ITEMS, RunResult, tries};
+use super::results::{self, ITEMS, RunResult};
 use super::{PREVIEW, one};
 use crate::components::table::{self, Column, Row, Table};
-use crate::components::{badge, empty, figure};
+use crate::components::{empty, figure};
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;
@@ -24,29 +26,37 @@ pub(super) async fn show(
 ) -> PageResult<Markup> {
     let dataset = one::find(&web, &ctx, name).await?;
     let run = find(&web, &ctx, &dataset, run).await?;
-    let tries = tries(&web, &ctx, run.id.clone()).await?;
+    let tries = results::results(&web, &ctx, run.id.clone(), Detail::Content).await?;
+    let items = results::items(&web, &ctx, &dataset).await?;
     let mut page = one::begin(&dataset, &ctx);
     page.crumbs.push((dataset.name.clone(), ctx.to(&["datasets", &dataset.name, "runs"])));
     page.title.clone_from(&run.name);
     page.summary = html! {
         (figure::grouped(tries.len() as u64)) @if tries.len() == 1 { " item" } @else { " items" }
         @if tries.len() as u64 >= ITEMS { ", newest first" }
-        ", " (figure::ago(run.created_at, ctx.now))
+        ", " (figure::ago(run.created_at, &ctx.time))
         @if let Some(text) = &run.description { ". " bdi { (elide(text, PREVIEW)) } }
     };
-    let rows = tries.iter().map(|(item, made)| row(item, made, &dataset, &ctx)).collect();
+    let row =
+        |(item, made): (&String, &RunResult)| row(item, made, items.get(item), (&dataset, &ctx));
+    let rows = tries.iter().map(row).collect();
     let columns = vec![
         Column::text("Item"),
+        Column::wide("Input"),
+        Column::wide("Expected"),
         Column::wide("Output"),
         Column::text("Scores"),
-        Column::text("Dataset item"),
+        Column::text("Trace"),
     ];
     let table =
         Table { caption: format!("Items of {}", run.name), columns, rows, select_for: None };
     page.body = html! {
         @if tries.is_empty() {
             (empty::empty("No items in this run yet", &html! { p { "Items appear as they are executed." } }))
-        } @else { (table::table(&table)) }
+        } @else {
+            (means(&tries))
+            div.run-items { (table::table(&table)) }
+        }
     };
     Ok(page.show(&ctx))
 }
@@ -84,22 +94,43 @@ async fn by_id(web: &Web, ctx: &RequestContext, id: String) -> PageResult<Option
     Ok(found.map(|found| found.experiment))
 }
 
-fn row(item: &str, made: &RunResult, dataset: &Dataset, ctx: &RequestContext) -> Row {
-    let of_item = ctx.to(&["datasets", &dataset.name, "items", item]);
-    Row {
-        id: item.to_owned(),
-        link: Some(ctx.to(&["traces", &made.trace.to_string()])),
-        cells: vec![
-            super::short_id(item),
-            html! { bdi { (elide(&made.output, PREVIEW)) } },
-            html! {
-                span.badges {
-                    @for (name, value) in &made.scores {
-                        (badge::tag(&format!("{name} {}", figure::number(*value))))
-                    }
+/// The mean of each score, with n, interval and who judged.
+fn means(results: &BTreeMap<String, RunResult>) -> Markup {
+    let scores = results::by_score(results);
+    html! {
+        @if scores.is_empty() {
+            p.muted { "No scores on this run yet." }
+        } @else {
+            dl.run-means {
+                @for score in &scores {
+                    div { dt { bdi { (elide(&score.name, 60)) } } dd { (results::mean(score)) } }
                 }
-            },
-            html! { a href=(of_item) { "item" } },
+            }
+        }
+    }
+}
+
+fn row(
+    id: &str,
+    result: &RunResult,
+    item: Option<&DatasetItem>,
+    (dataset, ctx): (&Dataset, &RequestContext),
+) -> Row {
+    let text = |text: Option<String>| {
+        let text = text.unwrap_or_default();
+        html! { bdi title=(text) { (elide(&text, PREVIEW)) } }
+    };
+    let trace = ctx.to(&["traces", &result.trace.to_string()]);
+    Row {
+        id: id.to_owned(),
+        link: Some(ctx.to(&["datasets", &dataset.name, "items", id])),
+        cells: vec![
+            super::short_id(id),
+            text(results::input_of(item)),
+            text(results::expected_of(Some(result), item)),
+            text(Some(result.output.clone())),
+            results::badges(result),
+            html! { a href=(trace) { "trace" } },
         ],
         failed: false,
     }

@@ -69,6 +69,8 @@ fn outline() -> Markup {
             link: "#".to_owned(),
             glyph: badge::glyph(*kind),
             name: (*name).to_owned(),
+            detail: None,
+            merged: 0,
             depth: *depth,
             below: *below,
             among: if number == 0 { (1, 1) } else { (number, STEPS.len() - 1) },

@@ -114,8 +114,8 @@ mod tests {
     #[track_caller]
     fn check(now: (i64, i64), before: Option<(i64, i64)>, expected: [&str; 2]) {
         let sums = |(count, errors)| Sums { count, errors, ..Sums::default() };
-        let told = changes(&sums(now), before.map(sums).as_ref());
-        assert_eq!([told[0].what.as_str(), told[1].what.as_str()], expected);
+        let changes_found = changes(&sums(now), before.map(sums).as_ref());
+        assert_eq!([changes_found[0].what.as_str(), changes_found[1].what.as_str()], expected);
     }
 
     #[test]

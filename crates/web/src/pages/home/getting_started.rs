@@ -20,18 +20,19 @@ export OTEL_EXPORTER_OTLP_HEADERS=\"Authorization=Basic%20$(printf 'pk-lf-…:sk
     )
 }
 
-/// Setup instructions until the first span arrives. `server` is the URL the browser used.
-pub(super) fn connect(ctx: &RequestContext, server: &str) -> Markup {
+/// Setup instructions until the first span arrives.
+pub(super) fn connect(ctx: &RequestContext) -> Markup {
+    let server = &ctx.server;
     let how = html! {
         h2 { "Langfuse SDK (any version)" }
         (copy::snippet(&langfuse(server)))
         h2 { "OpenTelemetry SDK (any language)" }
         (copy::snippet(&opentelemetry(server)))
         h2 { "Claude Code (no changes needed)" }
-        (copy::snippet("ratchet import claude-code --follow"))
+        (copy::snippet(&ctx.command("import claude-code --follow")))
         p.muted {
             "The keys were printed when the server first started; "
-            code { "ratchet keys create" } " creates new ones. This page updates automatically when "
+            a href=(ctx.to(&["settings", "keys"])) { "Settings › API keys" } " creates new ones. This page updates automatically when "
             "the first span arrives."
         }
         p role="status" data-waiting=(ctx.to(&["recorded"])) { "Waiting for the first span…" }

@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
+use ratchet_core::judge::rubric::OVERALL;
 use ratchet_store::catalog::SavedView;
 use ratchet_store::query::Compare;
 
@@ -8,6 +9,7 @@ use super::column::ListColumn;
 use super::export::Format;
 use super::facets::Facet;
 use super::state::{ListState, SCORE, here};
+use super::suggest::suggestions;
 use super::views;
 use crate::components::figure;
 use crate::components::filter_bar::{self, FilterField};
@@ -25,7 +27,7 @@ pub(super) fn bar(
     scores: &[String],
 ) -> Markup {
     html! {
-        (field(ctx, state))
+        (field(ctx, state, suggestions(state.on, facets, scores)))
         (problems(state))
         div.list-tools {
             (chips(ctx, state))
@@ -41,11 +43,14 @@ pub(super) fn bar(
     }
 }
 
-fn field(ctx: &RequestContext, state: &ListState) -> Markup {
+fn field(ctx: &RequestContext, state: &ListState, suggestions: String) -> Markup {
     let example = match state.on {
         ListKind::Traces => "level:error cost>0.10 latency>2s name:refund* -tag:test \"free text\"",
         ListKind::Observations => {
             "type:generation model:claude* tokens>=1000 level:error \"free text\""
+        }
+        ListKind::Sessions => {
+            "score.overall_quality<0.5 errors>0 agent:support* cost>1 \"free text\""
         }
     };
     let typed = |problem: &Problem| state.typed.get(problem.span.clone()).unwrap_or_default();
@@ -56,6 +61,7 @@ fn field(ctx: &RequestContext, state: &ListState) -> Markup {
         kept: kept(&list.clone().without("q")),
         typed: &state.typed,
         example,
+        suggestions,
         problems: problems.map(|problem| (typed(problem), problem.message.as_str())).collect(),
     })
 }
@@ -96,20 +102,29 @@ fn chips(ctx: &RequestContext, state: &ListState) -> Markup {
 }
 
 /// What people look for most often.
-pub(super) fn quick_filters() -> [(&'static str, Term); 4] {
-    [
-        ("Errors", Term::word(RecordField::Level, "error")),
-        ("Slow", Term::number(RecordField::Latency, Compare::Greater, 10.0)),
-        ("Expensive", Term::number(RecordField::Cost, Compare::Greater, 0.1)),
-        ("Thumbs down", Term::score("thumbs_feedback", ScoreCondition::Truth(false))),
-    ]
+pub(super) fn quick_filters(on: ListKind) -> [(&'static str, Term); 4] {
+    let over = |field, number| Term::number(field, Compare::Greater, number);
+    match on {
+        ListKind::Traces | ListKind::Observations => [
+            ("Errors", Term::word(RecordField::Level, "error")),
+            ("Slow", over(RecordField::Latency, 10.0)),
+            ("Expensive", over(RecordField::Cost, 0.1)),
+            ("Thumbs down", Term::score("thumbs_feedback", ScoreCondition::Truth(false))),
+        ],
+        ListKind::Sessions => [
+            ("Errors", over(RecordField::Errors, 0.0)),
+            ("Low quality", Term::score(OVERALL, ScoreCondition::Number(Compare::Less, 0.5))),
+            ("Expensive", over(RecordField::Cost, 1.0)),
+            ("Not scored", Term::number(RecordField::Scores, Compare::Equal, 0.0)),
+        ],
+    }
 }
 
 fn quick(ctx: &RequestContext, state: &ListState) -> Markup {
     let filter = &state.parsed.filter;
     html! {
         nav.quick aria-label="Quick filters" {
-            @for (name, term) in quick_filters() {
+            @for (name, term) in quick_filters(state.on) {
                 a href=(ListState::with_filter(ctx, state.on, &filter.toggled(&term)))
                   aria-current=[filter.has(&term).then_some("true")] title=(term) { (name) }
             }
@@ -134,11 +149,31 @@ fn offered(ctx: &RequestContext, state: &ListState, facet: &Facet) -> Markup {
         &html! {
             @for (word, count, is_chosen, link) in entries {
                 a.facet href=(link) aria-current=[is_chosen.then_some("true")] {
-                    bdi { (ratchet_core::record::limit::elide(word, 60)) } span.muted { (figure::count(*count)) }
+                    bdi { (ratchet_core::record::limit::elide(word, 60)) }
+                    (how_many(*count, facet.sample))
                 }
             }
         },
     )
+}
+
+/// The exact number of records with a value; of a sample, the approximate share.
+fn how_many(count: u64, sample: Option<u64>) -> Markup {
+    html! {
+        @match sample {
+            None => { span.muted { (figure::grouped(count)) } },
+            Some(sample) => {
+                span.muted title={ (figure::grouped(count)) " of the newest " (figure::grouped(sample)) } {
+                    "≈" (figure::percent(share(count, sample)))
+                }
+            },
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
+fn share(count: u64, sample: u64) -> f64 {
+    count as f64 / sample.max(1) as f64
 }
 
 /// A switch for scripts: without them there is nothing it could do.
@@ -177,15 +212,15 @@ pub(super) fn served(ctx: &RequestContext, on: ListKind, what: &str) -> Link {
 fn columns(ctx: &RequestContext, state: &ListState, scores: &[String]) -> Markup {
     // Those that are shown stay, even if nothing was scored so lately.
     let known: BTreeSet<&String> = scores.iter().chain(&state.scores).collect();
-    let all = ListColumn::of(state.on).filter(|column| *column != ListColumn::NAME);
+    let all = ListColumn::of(state.on).filter(|column| *column != ListColumn::first(state.on));
     menu(
         "Columns",
         "Columns",
         &html! {
             form.choose method="get" action=(here(ctx, state.on).path()) {
                 (kept(&here(ctx, state.on).without("col")))
-                // The name is always shown; sending it distinguishes an empty selection from none.
-                input type="hidden" name="col" value=(ListColumn::NAME.word());
+                // The first is always shown; sending it distinguishes an empty selection from none.
+                input type="hidden" name="col" value=(ListColumn::first(state.on).word());
                 @for column in all {
                     label {
                         input type="checkbox" name="col" value=(column.word())

@@ -1,18 +1,17 @@
+/// Rows as traces and as dataset items.
+mod sources;
+
 use std::collections::BTreeSet;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
-use ratchet_core::catalog::annotation::{ItemKind, ItemStatus};
-use ratchet_core::id::{ObservationId, TraceId};
-use ratchet_core::payload::Payload;
-use ratchet_core::record::trace::Content;
+use ratchet_core::catalog::annotation::ItemKind;
+use ratchet_core::id::TraceId;
 use ratchet_stages::record;
-use ratchet_store::catalog::{
-    AuditObject, Collected, Dataset, NewDatasetItem, NewQueueItem, Queue, QueueId,
-};
-use ratchet_store::query::PageNumber;
+use ratchet_store::catalog::{AuditObject, Dataset, Queue};
 
+use self::sources::{ExpectedOutput, traces_of};
 use super::change::{Done, came_from};
 use super::row::ListedRow;
 use super::views::{action, back};
@@ -21,6 +20,8 @@ use crate::filter::ListKind;
 use crate::form::PageForm;
 use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
+use crate::pages::dataset_target::{self, Refusal};
+use crate::pages::queue_menu;
 use crate::request_context::{Params, RequestContext};
 use crate::web::Web;
 
@@ -31,8 +32,6 @@ const MOST_ROWS: usize = 1_000;
 const MAX_TAG: usize = 200;
 /// Bytes of a tag, whatever its characters.
 const TAG_BYTES: usize = 4 * MAX_TAG;
-/// Datasets and queues that are offered, newest first.
-const OFFERED: PageNumber = PageNumber { page: 1, limit: 100 };
 /// Names that the page before deleting shows.
 const NAMED: usize = 10;
 
@@ -48,9 +47,8 @@ pub(super) async fn targets(web: &Web, ctx: &RequestContext) -> PageResult<Targe
     if !ctx.viewer.can_change() {
         return Ok(Targets::default());
     }
-    let (catalog, project) = (&web.store.catalog, ctx.project_id());
-    let datasets = catalog.datasets(project.clone(), OFFERED).await?.rows;
-    let queues = catalog.queues(project, OFFERED).await?.rows;
+    let datasets = dataset_target::offered(web, ctx).await?;
+    let queues = queue_menu::offered(web, ctx).await?;
     Ok(Targets { datasets, queues })
 }
 
@@ -66,16 +64,24 @@ pub(super) fn bar(ctx: &RequestContext, on: ListKind, targets: &Targets) -> Mark
                 input #chosen-tag type="text" name="tag" maxlength=(MAX_TAG) placeholder="tag";
                 button.button type="submit" name="action" value="tag" { (of_traces(on, "Tag")) }
             }
-            @if !targets.datasets.is_empty() {
+            @if targets.datasets.is_empty() {
+                a.button href=(ctx.to(&["datasets"])) { "Create a dataset" }
+            } @else {
                 span.chosen-group {
                     label.sr for="chosen-dataset" { "Dataset" }
                     select #chosen-dataset name="dataset" {
                         @for dataset in &targets.datasets { option value=(dataset.name) { (dataset.name) } }
                     }
+                    label.check-label {
+                        input type="checkbox" name="expected" value="recorded" checked;
+                        "output as expected output"
+                    }
                     button.button type="submit" name="action" value="dataset" { "Add to dataset" }
                 }
             }
-            @if !targets.queues.is_empty() {
+            @if targets.queues.is_empty() {
+                a.button href=(ctx.to(&["queues"])) { "Create a queue" }
+            } @else {
                 span.chosen-group {
                     label.sr for="chosen-queue" { "Queue" }
                     select #chosen-queue name="queue" {
@@ -87,8 +93,14 @@ pub(super) fn bar(ctx: &RequestContext, on: ListKind, targets: &Targets) -> Mark
             button.button.danger type="submit" name="action" value="delete" data-confirm {
                 (of_traces(on, "Delete")) "…"
             }
-            @if on == ListKind::Observations {
-                p.muted { "Tagging and deleting apply to the whole traces of the selected observations." }
+            @match on {
+                ListKind::Traces => {},
+                ListKind::Observations => {
+                    p.muted { "Tagging and deleting apply to the whole traces of the selected observations." }
+                },
+                ListKind::Sessions => {
+                    p.muted { "Tagging and deleting apply to all traces of the selected sessions." }
+                },
             }
         }
     }
@@ -98,7 +110,7 @@ pub(super) fn bar(ctx: &RequestContext, on: ListKind, targets: &Targets) -> Mark
 fn of_traces(on: ListKind, what: &str) -> String {
     match on {
         ListKind::Traces => what.to_owned(),
-        ListKind::Observations => format!("{what} their traces"),
+        ListKind::Observations | ListKind::Sessions => format!("{what} their traces"),
     }
 }
 
@@ -120,7 +132,7 @@ pub(super) async fn act<R: ListedRow>(
             let traces = traces_of(&web, &ctx, (&ids, on)).await?;
             tag(&web, &ctx, &form, traces).await?
         }
-        ("dataset", on) => collect(&web, &ctx, &form, ids, on).await?,
+        ("dataset", on) => collect(&web, &ctx, &form, &ids, on).await?,
         ("queue", on) => queue(&web, &ctx, &form, ids, on).await?,
         ("delete", on) if form.get("sure") == Some("yes") => {
             let traces = traces_of(&web, &ctx, (&ids, on)).await?;
@@ -140,25 +152,6 @@ pub(super) async fn act<R: ListedRow>(
         }
     };
     Ok(done.back(&ctx, R::ON, &form).into_response())
-}
-
-/// The traces that rows are or belong to, each once.
-async fn traces_of(
-    web: &Web,
-    ctx: &RequestContext,
-    (ids, on): (&[String], ListKind),
-) -> PageResult<Vec<TraceId>> {
-    let bad = |why: ratchet_core::id::IdError| PageError::Bad(why.to_string());
-    if on == ListKind::Traces {
-        return ids.iter().map(|id| TraceId::parse(id).map_err(bad)).collect();
-    }
-    let mut traces = BTreeSet::new();
-    for id in ids {
-        let id = ObservationId::parse(id).map_err(bad)?;
-        let seen = web.store.telemetry.observation(ctx.project_id(), id).await?;
-        traces.extend(seen.map(|seen| seen.trace));
-    }
-    Ok(traces.into_iter().collect())
 }
 
 async fn tag(
@@ -191,83 +184,28 @@ async fn queue(
     let kind = match on {
         ListKind::Traces => ItemKind::Trace,
         ListKind::Observations => ItemKind::Observation,
+        ListKind::Sessions => ItemKind::Session,
     };
-    let queue = form.get("queue").unwrap_or_default().to_owned();
-    let to = QueueId { project: ctx.project_id(), queue };
-    let new = |object| NewQueueItem { kind, object, status: ItemStatus::Pending };
-    let items: Vec<NewQueueItem> = ids.into_iter().map(new).collect();
-    let count = items.len();
-    ctx.viewer.catalog(web).add_queue_items(to, items, ctx.now).await?;
-    Ok(Done::Queued(count))
-}
-
-/// What a row becomes as an item of a dataset.
-struct Source {
-    trace: String,
-    observation: Option<String>,
-    content: Content,
+    let items = ids.into_iter().map(|object| (kind, object));
+    Ok(Done::Queued(queue_menu::add(web, ctx, items, form).await?))
 }
 
 async fn collect(
     web: &Web,
     ctx: &RequestContext,
     form: &Params,
-    ids: Vec<String>,
+    ids: &[String],
     on: ListKind,
 ) -> PageResult<Done> {
-    let dataset = form.get("dataset").unwrap_or_default().to_owned();
-    let mut items = Vec::new();
-    for id in ids {
-        let Some(Source { trace, observation, content }) = source(web, ctx, &id, on).await? else {
-            continue;
-        };
-        items.push(NewDatasetItem {
-            dataset_name: dataset.clone(),
-            input: content.input.as_ref().map(Payload::to_json),
-            expected_output: content.output.as_ref().map(Payload::to_json),
-            source_trace: Some(trace),
-            source_observation: observation,
-            ..NewDatasetItem::default()
-        });
-    }
-    let count = items.len();
-    let catalog = ctx.viewer.catalog(web);
-    match catalog.save_dataset_items(ctx.project_id(), items, ctx.now).await? {
-        Collected::Kept(_) => Ok(Done::Collected(count)),
-        Collected::Unfit(unfit) => {
-            let first = unfit.into_iter().next().map(|(_, problem)| problem).unwrap_or_default();
-            Err(PageError::Bad(format!("nothing was added because a row is not valid: {first}")))
-        }
-    }
-}
-
-async fn source(
-    web: &Web,
-    ctx: &RequestContext,
-    id: &str,
-    on: ListKind,
-) -> PageResult<Option<Source>> {
-    let (telemetry, project) = (&web.store.telemetry, ctx.project_id());
-    let bad = |why: ratchet_core::id::IdError| PageError::Bad(why.to_string());
-    match on {
-        ListKind::Traces => {
-            let trace = telemetry.trace(project, TraceId::parse(id).map_err(bad)?).await?;
-            Ok(trace.map(|trace| Source {
-                trace: trace.id.to_string(),
-                observation: None,
-                content: trace.content.unwrap_or_default(),
-            }))
-        }
-        ListKind::Observations => {
-            let id = ObservationId::parse(id).map_err(bad)?;
-            let seen = telemetry.observation(project, id).await?;
-            Ok(seen.map(|seen| Source {
-                trace: seen.trace.to_string(),
-                observation: Some(seen.id.to_string()),
-                content: seen.content.unwrap_or_default(),
-            }))
-        }
-    }
+    let expected = match form.get("expected") {
+        Some("recorded") => ExpectedOutput::Recorded,
+        _ => ExpectedOutput::Empty,
+    };
+    let items = sources::items(web, ctx, (ids, on), expected).await?;
+    let added = dataset_target::add(web, ctx, form, items).await?;
+    added.map(Done::Collected).map_err(|Refusal { field, reason }| {
+        PageError::Bad(format!("nothing was added: {field}: {reason}"))
+    })
 }
 
 /// The question before deleting: what goes, and that it does not come back.
@@ -296,7 +234,7 @@ async fn confirm(
             ul {
                 @for trace in traces.iter().take(NAMED) {
                     li { bdi { (trace.name.as_deref().unwrap_or("unnamed")) } " "
-                        code { (trace.id) } " " (figure::when(trace.timestamp, ctx.now)) }
+                        code { (trace.id) } " " (figure::when(trace.timestamp, &ctx.time)) }
                 }
                 @if traces.len() > NAMED { li { "and " (count(traces.len() - NAMED)) " more" } }
             }

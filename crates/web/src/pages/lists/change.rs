@@ -56,6 +56,7 @@ impl Done {
             // Whatever the list, it is traces that have tags and that go.
             (Self::Tagged(_) | Self::Deleted(_), _) | (_, ListKind::Traces) => "trace",
             (_, ListKind::Observations) => "observation",
+            (_, ListKind::Sessions) => "session",
         };
         let counted =
             |count: usize| if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") };

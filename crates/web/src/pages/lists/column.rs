@@ -1,7 +1,6 @@
 use ratchet_core::record::field_table::{
-    FIELDS, FieldKind, NumberUnit, OBSERVATION, RecordField, TRACE,
+    FIELDS, FieldKind, NumberUnit, OBSERVATION, RecordField, SESSION, TRACE,
 };
-use ratchet_store::query::TraceOrder;
 
 use crate::components::table::Align;
 use crate::filter::ListKind;
@@ -12,14 +11,22 @@ use crate::parquet::Kind;
 pub(in crate::pages) struct ListColumn(pub(in crate::pages) RecordField);
 
 impl ListColumn {
-    pub(super) const NAME: Self = Self(RecordField::Name);
     pub(super) const TIME: Self = Self(RecordField::Time);
+
+    /// The column that is always shown, and first: it carries the link of the row.
+    pub(super) const fn first(on: ListKind) -> Self {
+        match on {
+            ListKind::Traces | ListKind::Observations => Self(RecordField::Name),
+            ListKind::Sessions => Self(RecordField::FirstMessage),
+        }
+    }
 
     /// All columns of a list, in display order.
     pub(super) fn of(on: ListKind) -> impl Iterator<Item = Self> {
         let is_listed = move |field: &RecordField| match on {
             ListKind::Traces => TRACE.listed(*field).is_some(),
             ListKind::Observations => OBSERVATION.listed(*field).is_some(),
+            ListKind::Sessions => SESSION.listed(*field).is_some(),
         };
         FIELDS.iter().map(|facts| facts.field).filter(is_listed).map(Self)
     }
@@ -29,6 +36,7 @@ impl ListColumn {
         let fields = match on {
             ListKind::Traces => TRACE.default_columns,
             ListKind::Observations => OBSERVATION.default_columns,
+            ListKind::Sessions => SESSION.default_columns,
         };
         fields.iter().copied().map(Self).collect()
     }
@@ -67,11 +75,14 @@ impl ListColumn {
         matches!(self.0.facts().kind, FieldKind::Payload | FieldKind::Object)
     }
 
-    /// How the store orders a list by it.
-    pub(super) fn order(self, on: ListKind) -> Option<TraceOrder> {
+    /// Whether the store can order a list by it.
+    pub(super) fn is_sortable(self, on: ListKind) -> bool {
         match on {
-            ListKind::Traces => TRACE.listed(self.0)?.order,
-            ListKind::Observations => OBSERVATION.listed(self.0)?.order,
+            ListKind::Traces => TRACE.listed(self.0).is_some_and(|found| found.order.is_some()),
+            ListKind::Observations => {
+                OBSERVATION.listed(self.0).is_some_and(|found| found.order.is_some())
+            }
+            ListKind::Sessions => SESSION.listed(self.0).is_some_and(|found| found.order.is_some()),
         }
     }
 

@@ -15,14 +15,13 @@ use super::score_columns;
 use super::score_columns::Scored;
 use super::search::search;
 use super::state::{ListQuery, ListState};
-use crate::filter::ListKind;
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
-mod csv;
+pub(in crate::pages) mod csv;
 /// One JSON object on each line.
-mod jsonl;
+pub(in crate::pages) mod jsonl;
 mod parquet;
 
 /// Rows that are read at a time: their payloads are held together.
@@ -30,7 +29,7 @@ const SLICE: u64 = 25;
 
 /// What an export looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(in crate::pages) enum Format {
     Csv,
     /// One JSON object on each line.
     Jsonl,
@@ -41,7 +40,7 @@ impl Format {
     pub(super) const ALL: [Self; 3] = [Self::Csv, Self::Jsonl, Self::Parquet];
 
     /// The word for it, and the end of the file's name.
-    pub(super) const fn word(self) -> &'static str {
+    pub(in crate::pages) const fn word(self) -> &'static str {
         match self {
             Self::Csv => "csv",
             Self::Jsonl => "jsonl",
@@ -49,7 +48,7 @@ impl Format {
         }
     }
 
-    pub(super) const fn title(self) -> &'static str {
+    pub(in crate::pages) const fn title(self) -> &'static str {
         match self {
             Self::Csv => "CSV",
             Self::Jsonl => "JSON Lines",
@@ -57,7 +56,7 @@ impl Format {
         }
     }
 
-    const fn content_type(self) -> &'static str {
+    pub(in crate::pages) const fn content_type(self) -> &'static str {
         match self {
             Self::Csv => "text/csv; charset=utf-8",
             Self::Jsonl => "application/x-ndjson",
@@ -86,10 +85,7 @@ pub(super) async fn export<R: ListedRow>(
     let rows = Rows::<R>::new(web.store.telemetry.clone(), ask);
     let writing = Writing::begin(format, ListColumn::of(R::ON).collect());
     let body = Body::from_stream(try_unfold(Part::Head(rows, writing), piece));
-    let list = match R::ON {
-        ListKind::Traces => "traces",
-        ListKind::Observations => "observations",
-    };
+    let list = R::ON.word();
     let day = ratchet_core::calendar::day(ctx.now);
     let file = format!("attachment; filename=\"{list}-{day}.{}\"", format.word());
     let headers = [(CONTENT_TYPE, format.content_type().to_owned()), (CONTENT_DISPOSITION, file)];
@@ -170,7 +166,7 @@ impl Writing {
 }
 
 /// A cell and what its column is called.
-type ExportCell = (&'static str, CellValue);
+pub(in crate::pages) type ExportCell = (&'static str, CellValue);
 
 /// The column with what was judged of a row.
 const SCORES: &str = "scores";

@@ -1,49 +1,111 @@
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use ratchet_core::record::trace::Trace;
-use ratchet_store::StoreResult;
 use ratchet_store::aggregate::{AggregateQuery, Dimension, Step};
-use ratchet_store::query::{Detail, Direction, TraceOrder};
+use ratchet_store::facets::{FacetQuery, Facets};
+use ratchet_store::query::{ObservationColumn, SessionColumn, TallyQuery, TraceColumn};
 use ratchet_store::telemetry::Telemetry;
+use ratchet_store::{StoreError, StoreResult};
 
-use super::row::ListedRow as _;
 use super::state::ListQuery;
-use crate::filter::{Filter, ListKind, RecordField};
+use super::{observation_row, session_row, trace_row};
+use crate::filter::{ListKind, RecordField};
 
 /// Words that a menu offers.
 const OFFERED: usize = 20;
-/// Traces that are looked at for what has no sums: the newest.
-const SAMPLE: u64 = 300;
+/// Matching records whose own values are counted: the newest.
+const COUNTED: u64 = 5_000;
+/// Matching records whose parts are read for their values: the newest.
+const COUNTED_WITH_PARTS: u64 = 500;
+/// Without menus a page is still a page.
+const TIME: Duration = Duration::from_millis(250);
 
-/// Values of a field, most frequent first.
+/// Values of a field among the matching records, most frequent first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Facet {
     pub(super) field: RecordField,
     pub(super) title: &'static str,
-    /// Each word and how often it is there.
+    /// Each value and how many records have it.
     pub(super) words: Vec<(String, u64)>,
+    /// The number of the newest records that were counted, if there are more.
+    pub(super) sample: Option<u64>,
 }
 
-/// What there is to choose from. Comes from hourly sums and from the newest traces, so it costs
-/// the same at any size.
+/// What there is to choose from, within the filter. Comes from hourly sums or the newest matching
+/// records, so it costs the same at any size.
 pub(super) async fn facets(
     telemetry: &Telemetry,
     ask: &ListQuery,
     on: ListKind,
 ) -> StoreResult<Vec<Facet>> {
-    let sums = of_sums(telemetry, ask).await?;
     let mut facets = match on {
-        ListKind::Traces => {
-            let mut facets = of_traces(telemetry, ask).await?;
-            facets.extend(sums.into_iter().filter(|facet| facet.field == RecordField::Model));
-            facets
-        }
-        ListKind::Observations => sums,
+        ListKind::Traces => of_traces(telemetry, ask).await?,
+        ListKind::Observations => of_observations(telemetry, ask).await?,
+        ListKind::Sessions => of_sessions(telemetry, ask).await?,
     };
     facets.retain(|facet| !facet.words.is_empty());
     Ok(facets)
 }
 
+async fn of_traces(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Vec<Facet>> {
+    let own = [
+        (RecordField::Name, TraceColumn::Name),
+        (RecordField::User, TraceColumn::User),
+        (RecordField::Tags, TraceColumn::Tags),
+        (RecordField::Agent, TraceColumn::Agent),
+        (RecordField::Release, TraceColumn::Release),
+    ];
+    let (fields, columns) = own.into_iter().unzip();
+    let query = within(trace_row::tally(ask, COUNTED), columns);
+    let mut facets = named(fields, telemetry.trace_facets(query).await)?;
+    let query = within(trace_row::tally(ask, COUNTED_WITH_PARTS), vec![TraceColumn::Models]);
+    facets.extend(named(vec![RecordField::Model], telemetry.trace_facets(query).await)?);
+    Ok(facets)
+}
+
+async fn of_observations(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Vec<Facet>> {
+    if ask.agent.is_none() && ask.filter.terms.is_empty() {
+        return of_sums(telemetry, ask).await;
+    }
+    let own = [
+        (RecordField::Name, ObservationColumn::Name),
+        (RecordField::Kind, ObservationColumn::Kind),
+        (RecordField::Model, ObservationColumn::Model),
+        (RecordField::Level, ObservationColumn::Level),
+    ];
+    let (fields, columns) = own.into_iter().unzip();
+    let query = within(observation_row::tally(ask, COUNTED), columns);
+    named(fields, telemetry.observation_facets(query).await)
+}
+
+async fn of_sessions(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Vec<Facet>> {
+    let of_traces = [
+        (RecordField::Agent, SessionColumn::Agents),
+        (RecordField::Release, SessionColumn::Releases),
+        (RecordField::User, SessionColumn::Users),
+        (RecordField::Tags, SessionColumn::Tags),
+    ];
+    let (fields, columns) = of_traces.into_iter().unzip();
+    let query = within(session_row::tally(ask, COUNTED_WITH_PARTS), columns);
+    named(fields, telemetry.session_facets(query).await)
+}
+
+fn within<C>(of: TallyQuery<C>, columns: Vec<C>) -> FacetQuery<C> {
+    FacetQuery { of, columns, time: TIME }
+}
+
+/// No facets if counting took too long.
+fn named(fields: Vec<RecordField>, found: StoreResult<Facets>) -> StoreResult<Vec<Facet>> {
+    let found = match found {
+        Err(StoreError::TooSlow) => return Ok(Vec::new()),
+        found => found?,
+    };
+    let sample = found.is_cut.then_some(found.counted);
+    let facets = fields.into_iter().zip(found.values);
+    Ok(facets.map(|(field, counts)| facet(field, counts, sample)).collect())
+}
+
+/// Exact counts of all observations of the time range.
 async fn of_sums(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Vec<Facet>> {
     let query = AggregateQuery {
         project: ask.project.clone(),
@@ -54,69 +116,33 @@ async fn of_sums(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Vec<Face
     };
     let groups = telemetry.aggregate(query).await?.groups;
     let fields = [RecordField::Name, RecordField::Kind, RecordField::Model];
-    let mut counts: [Counts; 3] = Default::default();
+    let mut counts: [BTreeMap<String, u64>; 3] = Default::default();
     for group in groups {
         let [environment, words @ ..] = group.key.as_slice() else { continue };
         if ask.environment.is_some() && ask.environment != *environment {
             continue;
         }
+        let count = u64::try_from(group.sums.count).unwrap_or_default();
         for (counts, word) in counts.iter_mut().zip(words) {
-            counts.add(word.as_deref(), u64::try_from(group.sums.count).unwrap_or_default());
+            *counts.entry(word.clone().unwrap_or_default()).or_default() += count;
         }
     }
-    let facets = fields.into_iter().zip(counts).map(|(field, counts)| facet(field, counts));
-    Ok(facets.collect())
-}
-
-async fn of_traces(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Vec<Facet>> {
-    let newest = ListQuery {
-        filter: Filter::default(),
-        order: (TraceOrder::Timestamp, Direction::Descending),
-        cursor: None,
-        limit: SAMPLE,
-        detail: Detail::Row,
-        ..ask.clone()
-    };
-    let (mut names, mut users, mut tags, mut agents) =
-        (Counts::default(), Counts::default(), Counts::default(), Counts::default());
-    for trace in Trace::read(telemetry, &newest).await?.page.rows {
-        names.add(trace.name.as_deref(), 1);
-        users.add(trace.user.as_deref(), 1);
-        agents.add(trace.agent.as_deref(), 1);
-        for tag in &trace.tags {
-            tags.add(Some(tag), 1);
-        }
-    }
-    Ok(vec![
-        facet(RecordField::Name, names),
-        facet(RecordField::User, users),
-        facet(RecordField::Tags, tags),
-        facet(RecordField::Agent, agents),
-    ])
+    let facets = fields.into_iter().zip(counts);
+    Ok(facets.map(|(field, counts)| facet(field, counts, None)).collect())
 }
 
 /// Name of the rollup group for rare values.
 const RARE: &str = "(other)";
 
-#[derive(Debug, Default)]
-struct Counts(BTreeMap<String, u64>);
-
-impl Counts {
-    fn add(&mut self, word: Option<&str>, count: u64) {
-        let Some(word) = word.filter(|word| !word.is_empty()) else { return };
-        *self.0.entry(word.to_owned()).or_default() += count;
-    }
-}
-
-fn facet(field: RecordField, counts: Counts) -> Facet {
+fn facet(field: RecordField, counts: BTreeMap<String, u64>, sample: Option<u64>) -> Facet {
     let title = field.facts().label;
     // Sums keep what is rare under one word that no observation bears.
-    let is_real = |(word, _): &(String, u64)| word != RARE;
-    let mut words: Vec<(String, u64)> = counts.0.into_iter().filter(is_real).collect();
+    let is_real = |(word, _): &(String, u64)| !word.is_empty() && word != RARE;
+    let mut words: Vec<(String, u64)> = counts.into_iter().filter(is_real).collect();
     words.sort_by(|(a, many), (b, more)| more.cmp(many).then_with(|| a.cmp(b)));
     words.truncate(OFFERED);
-    if field == RecordField::Kind {
+    if matches!(field, RecordField::Kind | RecordField::Level) {
         words.iter_mut().for_each(|(word, _)| word.make_ascii_lowercase());
     }
-    Facet { field, title, words }
+    Facet { field, title, words, sample }
 }

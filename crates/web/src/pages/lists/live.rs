@@ -1,11 +1,12 @@
 use axum::extract::State;
 use maud::{Markup, html};
-use ratchet_core::id::{ObservationId, TraceId};
+use ratchet_core::id::{IdError, ObservationId, SessionId, TraceId};
 use ratchet_core::record::trace::Content;
 
 use super::page::drawn;
 use super::row::{ListedRow, preview};
 use super::score_columns;
+use super::session_row::first_and_last;
 use super::state::ListState;
 use crate::components::table;
 use crate::filter::ListKind;
@@ -50,14 +51,20 @@ pub(super) async fn peek<R: ListedRow>(
 ) -> PageResult<Markup> {
     let id = ctx.params.get("id").unwrap_or_default();
     let (telemetry, project) = (&web.store.telemetry, ctx.project_id());
+    let bad = |why: IdError| PageError::Bad(why.to_string());
     let content = match R::ON {
         ListKind::Traces => {
-            let id = TraceId::parse(id).map_err(|why| PageError::Bad(why.to_string()))?;
+            let id = TraceId::parse(id).map_err(bad)?;
             telemetry.trace(project, id).await?.and_then(|trace| trace.content)
         }
         ListKind::Observations => {
-            let id = ObservationId::parse(id).map_err(|why| PageError::Bad(why.to_string()))?;
+            let id = ObservationId::parse(id).map_err(bad)?;
             telemetry.observation(project, id).await?.and_then(|seen| seen.content)
+        }
+        ListKind::Sessions => {
+            let id = SessionId::parse(id).map_err(bad)?;
+            let ends = telemetry.session_ends(project, vec![id]).await?;
+            ends.into_iter().next().map(first_and_last)
         }
     };
     let Content { input, output, .. } = content.unwrap_or_default();

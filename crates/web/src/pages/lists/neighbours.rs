@@ -1,7 +1,8 @@
 use ratchet_core::id::TraceId;
 use ratchet_core::record::trace::Trace;
-use ratchet_store::query::{Detail, Direction, TimeRange, TraceOrder};
+use ratchet_store::query::{Detail, Direction, TimeRange};
 
+use super::column::ListColumn;
 use super::row::ListedRow;
 use super::state::{ListQuery, ListState};
 use crate::filter::{ListKind, TermCondition};
@@ -34,12 +35,12 @@ pub(in crate::pages) async fn neighbours(
     let ask = ListQuery { cursor: None, limit: LIMIT, detail: Detail::Row, ..state.ask(ctx) };
     let newer = ListQuery {
         range: TimeRange { from: Some(trace.timestamp), to: None },
-        order: (TraceOrder::Timestamp, Direction::Ascending),
+        order: (ListColumn::TIME, Direction::Ascending),
         ..ask.clone()
     };
     let older = ListQuery {
         range: TimeRange { from: None, to: Some(trace.timestamp.plus_nanos(1)) },
-        order: (TraceOrder::Timestamp, Direction::Descending),
+        order: (ListColumn::TIME, Direction::Descending),
         ..ask
     };
     Ok(Neighbours {

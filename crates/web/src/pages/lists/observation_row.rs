@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
+use ratchet_core::record::field_table::OBSERVATION;
 use ratchet_core::record::observation::{Level, Observation};
 use ratchet_core::record::usage::Cost;
 use ratchet_store::StoreResult;
@@ -26,7 +27,8 @@ impl ListedRow for Observation {
 
     async fn read(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<DeadlinePage<Self>> {
         let paging = Paging::After { cursor: ask.cursor.clone(), limit: ask.limit };
-        let (order, direction) = ask.order;
+        let (column, direction) = ask.order;
+        let order = OBSERVATION.listed(column.0).and_then(|found| found.order).unwrap_or_default();
         let query = query(ask, direction, paging);
         let by = match order {
             TraceOrder::Name => ObservationOrder::Name,
@@ -61,13 +63,7 @@ impl ListedRow for Observation {
     }
 
     async fn matching(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Matching> {
-        let query = TallyQuery {
-            project: ask.project.clone(),
-            range: ask.range,
-            conditions: conditions(ask),
-            at_most: COUNTED,
-        };
-        telemetry.matching_observations(query).await
+        telemetry.matching_observations(tally(ask, COUNTED)).await
     }
 
     async fn found(
@@ -95,7 +91,7 @@ impl ListedRow for Observation {
         RowFacts {
             id: self.id.to_string(),
             failed: self.level == Level::Error,
-            trace: self.trace.to_string(),
+            trace: Some(self.trace.to_string()),
         }
     }
 
@@ -110,7 +106,7 @@ impl ListedRow for Observation {
                 bdi { (self.name.as_deref().unwrap_or("unnamed")) }
                 (badge::level(self.level))
             },
-            RecordField::Time => figure::when(self.start, ctx.now),
+            RecordField::Time => figure::when(self.start, &ctx.time),
             RecordField::Kind => html! { (badge::kind_name(self.kind)) },
             RecordField::Level => html! { (self.level.as_str().to_ascii_lowercase()) },
             RecordField::Status => word(self.status_message.as_deref()),
@@ -218,6 +214,11 @@ fn query(ask: &ListQuery, direction: Direction, paging: Paging) -> ObservationQu
         paging,
         detail: ask.detail,
     }
+}
+
+pub(super) fn tally(ask: &ListQuery, at_most: u64) -> TallyQuery<ObservationColumn> {
+    let (project, range) = (ask.project.clone(), ask.range);
+    TallyQuery { project, range, conditions: conditions(ask), at_most }
 }
 
 fn conditions(ask: &ListQuery) -> Vec<Condition<ObservationColumn>> {

@@ -48,7 +48,10 @@ pub(super) async fn show<R: ListedRow>(
     let saved = views::of(&web, &ctx, R::ON).await?;
     let targets = bulk::targets(&web, &ctx).await?;
     let telemetry = &web.store.telemetry;
-    let names = score_columns::names(telemetry, &state.ask(&ctx)).await?;
+    let names = score_columns::names(telemetry, &state.ask(&ctx), R::ON).await?;
+    if ctx.params.get("col").is_none() {
+        state.scores.retain(|score| names.contains(score));
+    }
     let scores = &state.scores;
     let scored =
         score_columns::scored(telemetry, ctx.project_id(), &found.rows, Some(scores)).await?;
@@ -56,6 +59,7 @@ pub(super) async fn show<R: ListedRow>(
     let section = match R::ON {
         ListKind::Traces => Section::Traces,
         ListKind::Observations => Section::Observations,
+        ListKind::Sessions => Section::Sessions,
     };
     let mut page = Page::new(section, section.name());
     page.summary = found.summary.clone();
@@ -77,6 +81,7 @@ pub(super) async fn show<R: ListedRow>(
         @if ctx.viewer.can_change() { (bulk::bar(&ctx, R::ON, &targets)) }
         (pager(&ctx, &state, &found))
         script type="module" src=(assets::address("lists.js")) {}
+        script type="module" src=(assets::address("suggest.js")) {}
     };
     Ok(page.show(&ctx))
 }
@@ -103,7 +108,7 @@ async fn find<R: ListedRow>(
     let summary = summary::summary::<R>(telemetry, &ask, ctx).await?;
     let summary = html! {
         (summary)
-        @if let Some(reached) = reached { ". Searched back to " (figure::when(reached, ctx.now)) }
+        @if let Some(reached) = reached { ". Searched back to " (figure::when(reached, &ctx.time)) }
     };
     Ok(Found { rows: page.rows, cursor: page.cursor, summary, reached, is_unsorted })
 }
@@ -134,6 +139,7 @@ pub(super) fn drawn<R: ListedRow>(
     let caption = match R::ON {
         ListKind::Traces => "Traces",
         ListKind::Observations => "Observations",
+        ListKind::Sessions => "Sessions",
     };
     Table {
         caption: caption.to_owned(),
@@ -146,7 +152,7 @@ pub(super) fn drawn<R: ListedRow>(
 fn head(ctx: &RequestContext, state: &ListState, column: ListColumn) -> Column {
     let head = Column { name: column.title().to_owned(), align: column.align(), sort: None };
     let is_searched = state.parsed.filter.texts().next().is_some();
-    if column.order(state.on).is_none() || is_searched {
+    if !column.is_sortable(state.on) || is_searched {
         return head;
     }
     let now = match state.sort {
@@ -190,7 +196,7 @@ fn not_yet(reached: Timestamp, ctx: &RequestContext) -> Markup {
     empty::empty(
         "No matches yet",
         &html! {
-            p { "Searched back to " (figure::when(reached, ctx.now)) "; older data is not searched yet. "
+            p { "Searched back to " (figure::when(reached, &ctx.time)) "; older data is not searched yet. "
                 "Search older below, or choose a shorter time." }
         },
     )
@@ -212,6 +218,9 @@ fn nothing(ctx: &RequestContext, state: &ListState) -> Markup {
             },
         );
     }
+    if state.on == ListKind::Sessions {
+        return no_sessions(ctx);
+    }
     empty::empty(
         "No data in this time range",
         &html! {
@@ -221,4 +230,15 @@ fn nothing(ctx: &RequestContext, state: &ListState) -> Markup {
             p { a href=(here(ctx, state.on).with("range", "all")) { "Show all time" } }
         },
     )
+}
+
+fn no_sessions(ctx: &RequestContext) -> Markup {
+    let how = html! {
+        p { "Set a session ID on your traces to group them." }
+        (copy::snippet("from langfuse import get_client, propagate_attributes\n\nlangfuse = get_client()\nwith langfuse.start_as_current_observation(name=\"answer\"):\n    with propagate_attributes(session_id=\"chat-42\", user_id=\"ann\"):\n        ..."))
+        p.muted { "OpenTelemetry spans with " code { "session.id" } " or "
+            code { "gen_ai.conversation.id" } " do the same." }
+        p { a href=(here(ctx, ListKind::Sessions).with("range", "all")) { "Show all time" } }
+    };
+    empty::empty("No sessions in this time range", &how)
 }

@@ -2,13 +2,15 @@
 
 use axum::extract::State;
 use maud::{Markup, html};
-use ratchet_core::id::{ObservationId, TraceId};
+use ratchet_core::id::{ObservationId, SessionId, TraceId};
 use ratchet_core::payload::Payload;
 use ratchet_core::record::observation::Observation;
 use ratchet_core::record::trace::{Content, Trace};
 use ratchet_core::record::usage::Cost;
 
+use super::column::ListColumn;
 use super::row::ListedRow;
+use super::session_row::{SessionRow, first_and_last};
 use super::state::here;
 use crate::components::icon::{Icon, icon};
 use crate::components::{badge, copy, figure};
@@ -23,6 +25,7 @@ use crate::web::Web;
 enum Peeked {
     Trace(Box<Trace>),
     Step(Box<Observation>),
+    Session(Box<SessionRow>),
     Nothing(String),
 }
 
@@ -48,7 +51,12 @@ pub(super) async fn panel<R: ListedRow>(web: &Web, ctx: &RequestContext) -> Page
 /// A step where one is named, otherwise the trace; in a list of steps an id may be either.
 async fn find(web: &Web, ctx: &RequestContext, wanted: &str, on: ListKind) -> PageResult<Peeked> {
     let (telemetry, project) = (&web.store.telemetry, ctx.project_id());
+    let nothing = || Peeked::Nothing(ratchet_core::record::limit::elide(wanted, 100).into_owned());
     let step = match on {
+        ListKind::Sessions => {
+            let session = find_session(web, ctx, wanted).await?;
+            return Ok(session.map_or_else(nothing, |row| Peeked::Session(Box::new(row))));
+        }
         ListKind::Traces => ctx.params.get("observation"),
         ListKind::Observations => ctx.params.get("observation").or(Some(wanted)),
     };
@@ -61,8 +69,21 @@ async fn find(web: &Web, ctx: &RequestContext, wanted: &str, on: ListKind) -> Pa
         Ok(id) => telemetry.trace(project, id).await?,
         Err(_) => None,
     };
-    let nothing = || Peeked::Nothing(ratchet_core::record::limit::elide(wanted, 100).into_owned());
     Ok(trace.map_or_else(nothing, |trace| Peeked::Trace(Box::new(trace))))
+}
+
+async fn find_session(
+    web: &Web,
+    ctx: &RequestContext,
+    wanted: &str,
+) -> PageResult<Option<SessionRow>> {
+    let Ok(id) = SessionId::parse(wanted) else { return Ok(None) };
+    let (telemetry, project) = (&web.store.telemetry, ctx.project_id());
+    let Some(session) = telemetry.session(project.clone(), id.clone()).await? else {
+        return Ok(None);
+    };
+    let ends = telemetry.session_ends(project, vec![id]).await?.into_iter().next();
+    Ok(Some(SessionRow { session, ends: ends.unwrap_or_default() }))
 }
 
 fn draw(peeked: &Peeked, ctx: &RequestContext, on: ListKind) -> Markup {
@@ -83,6 +104,16 @@ fn draw(peeked: &Peeked, ctx: &RequestContext, on: ListKind) -> Markup {
                 (head(step.name.as_deref(), &link, &close))
                 (facts_of_step(step, ctx))
                 (words(step.content.as_ref(), &step.trace, ctx))
+            }
+        }
+        Peeked::Session(row) => {
+            let id = row.session.id.to_string();
+            let trace = row.ends.first.as_ref().map(|trace| &trace.id);
+            let content = first_and_last(row.ends.clone());
+            html! {
+                (head(Some(&id), &ctx.to(&["sessions", &id]), &close))
+                (facts_of_session(row, ctx))
+                @if let Some(trace) = trace { (words(Some(&content), trace, ctx)) }
             }
         }
         Peeked::Nothing(wanted) => html! {
@@ -115,7 +146,7 @@ fn facts_of_trace(trace: &Trace, ctx: &RequestContext) -> Markup {
     html! {
         dl.facts {
             dt { "Trace" } dd { (copy::id(&trace.id.to_string())) }
-            dt { "Time" } dd { (figure::when(trace.timestamp, ctx.now)) }
+            dt { "Time" } dd { (figure::when(trace.timestamp, &ctx.time)) }
             @if let Some(latency) = sums.latency() { dt { "Latency" } dd { (figure::duration(latency)) } }
             dt { "Observations" }
             dd {
@@ -134,12 +165,21 @@ fn facts_of_trace(trace: &Trace, ctx: &RequestContext) -> Markup {
     }
 }
 
+fn facts_of_session(row: &SessionRow, ctx: &RequestContext) -> Markup {
+    let columns = ListColumn::of(ListKind::Sessions).filter(|column| !column.is_content());
+    html! {
+        dl.facts {
+            @for column in columns { dt { (column.title()) } dd { (row.cell(column, ctx)) } }
+        }
+    }
+}
+
 fn facts_of_step(step: &Observation, ctx: &RequestContext) -> Markup {
     html! {
         dl.facts {
             dt { "Observation" } dd { (copy::id(&step.id.to_string())) }
             dt { "Type" } dd { (badge::glyph(step.kind)) " " (badge::kind_name(step.kind)) (badge::level(step.level)) }
-            dt { "Time" } dd { (figure::when(step.start, ctx.now)) }
+            dt { "Time" } dd { (figure::when(step.start, &ctx.time)) }
             @if let Some(latency) = step.latency() { dt { "Latency" } dd { (figure::duration(latency)) } }
             @if let Some(model) = &step.model { dt { "Model" } dd { bdi { (model) } } }
             @if !step.usage.is_empty() {

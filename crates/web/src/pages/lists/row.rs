@@ -21,8 +21,8 @@ use ratchet_core::record::message_formats::{self, Part, Reading};
 /// Records that are looked at to count how many match: the newest.
 pub(super) const COUNTED: u64 = 10_000;
 
-/// A row of a list: a trace or an observation.
-pub(super) trait ListedRow: Sized + Send + Sync + 'static {
+/// A row of a list: a trace, an observation or a session.
+pub(in crate::pages) trait ListedRow: Sized + Send + Sync + 'static {
     /// Which list it is a row of.
     const ON: ListKind;
 
@@ -66,21 +66,23 @@ pub(super) trait ListedRow: Sized + Send + Sync + 'static {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct RowFacts {
-    pub(super) id: String,
+pub(in crate::pages) struct RowFacts {
+    pub(in crate::pages) id: String,
     /// Whether something in it failed.
-    pub(super) failed: bool,
-    /// The trace it is or belongs to.
-    pub(super) trace: String,
+    pub(in crate::pages) failed: bool,
+    /// The trace it is or belongs to; `None` for a session.
+    pub(super) trace: Option<String>,
 }
 
 impl RowFacts {
     pub(super) fn link(&self, on: ListKind, ctx: &RequestContext) -> Link {
+        let trace = self.trace.as_deref().unwrap_or_default();
         match on {
-            ListKind::Traces => trace_link(ctx, &self.trace),
+            ListKind::Traces => trace_link(ctx, trace),
             ListKind::Observations => {
-                ctx.to(&["traces", &self.trace]).with("observation", self.id.clone())
+                ctx.to(&["traces", trace]).with("observation", self.id.clone())
             }
+            ListKind::Sessions => ctx.to(&["sessions", &self.id]),
         }
     }
 }
@@ -94,7 +96,7 @@ pub(in crate::pages) fn trace_link(ctx: &RequestContext, trace: &str) -> Link {
 
 /// A cell as it is exported.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum CellValue {
+pub(in crate::pages) enum CellValue {
     Text(Option<String>),
     Number(Option<f64>),
     Whole(u64),

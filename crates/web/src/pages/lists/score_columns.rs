@@ -16,7 +16,7 @@ use crate::filter::ListKind;
 /// Scores that are read for the rows of a page, newest first.
 const READ: u64 = 5_000;
 /// Scores that are looked at for the names there are.
-const SAMPLE: u64 = 200;
+const SAMPLE: u64 = 500;
 
 /// What was judged of some rows, by row and by name.
 #[derive(Debug, Default)]
@@ -88,6 +88,7 @@ pub(super) async fn scored<R: ListedRow>(
     let column = match R::ON {
         ListKind::Traces => ScoreColumn::Trace,
         ListKind::Observations => ScoreColumn::Observation,
+        ListKind::Sessions => ScoreColumn::Session,
     };
     let mut conditions = vec![Condition { column, test: Test::AnyOf(ids) }];
     conditions.extend(
@@ -118,6 +119,7 @@ fn row_of(target: &ScoreTarget, on: ListKind) -> Option<String> {
             Some(trace.to_string())
         }
         (ScoreTarget::Observation(_, step), ListKind::Observations) => Some(step.to_string()),
+        (ScoreTarget::Session(session), ListKind::Sessions) => Some(session.to_string()),
         _ => None,
     }
 }
@@ -155,7 +157,11 @@ impl Scored {
 }
 
 /// The names of the newest scores: what can be chosen as columns.
-pub(super) async fn names(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Vec<String>> {
+pub(super) async fn names(
+    telemetry: &Telemetry,
+    ask: &ListQuery,
+    on: ListKind,
+) -> StoreResult<Vec<String>> {
     let environment = ask.environment.as_deref();
     let query = ScoreQuery {
         project: ask.project.clone(),
@@ -168,7 +174,8 @@ pub(super) async fn names(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult
         paging: Paging::After { cursor: None, limit: SAMPLE },
     };
     let scores = telemetry.scores(query).await?.rows;
-    let mut names: Vec<String> = scores.into_iter().map(|score| score.name).collect();
+    let fits = scores.into_iter().filter(|score| row_of(&score.target, on).is_some());
+    let mut names: Vec<String> = fits.map(|score| score.name).collect();
     names.sort();
     names.dedup();
     Ok(names)

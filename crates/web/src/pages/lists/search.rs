@@ -5,7 +5,9 @@ use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::payload::Payload;
 use ratchet_core::record::observation::Observation;
 use ratchet_core::time::Timestamp;
-use ratchet_store::query::{Detail, Direction, ObservationQuery, Paging, TextQuery, TimeRange};
+use ratchet_store::query::{
+    Condition, Detail, Direction, ObservationColumn, ObservationQuery, Paging, TextQuery, TimeRange,
+};
 use ratchet_store::telemetry::Telemetry;
 use ratchet_store::{StoreError, StoreResult};
 
@@ -104,7 +106,7 @@ impl std::fmt::Display for Goes {
 /// Observations of a trace that are looked at to know whether an earlier page had it.
 const LOOKED_AT: u64 = 1_000;
 
-/// Whether a trace was found further up, by an observation before the cursor. Those that were found
+/// Whether a trace or a session was found further up, by an observation before the cursor. Those that were found
 /// since are not before it, though they may have begun at the same moment.
 async fn was_found<R: ListedRow>(
     telemetry: &Telemetry,
@@ -112,15 +114,19 @@ async fn was_found<R: ListedRow>(
     row: &R,
     (since, found): (Timestamp, &BTreeSet<ObservationId>),
 ) -> StoreResult<bool> {
-    let Ok(trace) = TraceId::parse(&row.facts().trace) else { return Ok(false) };
-    if R::ON == ListKind::Observations {
-        return Ok(false);
-    }
+    let facts = row.facts();
+    let (trace, conditions) = match (R::ON, facts.trace.as_deref().map(TraceId::parse)) {
+        (ListKind::Traces, Some(Ok(trace))) => (Some(trace), Vec::new()),
+        (ListKind::Sessions, _) => {
+            (None, vec![Condition::equals(ObservationColumn::TraceSession, facts.id)])
+        }
+        (ListKind::Traces | ListKind::Observations, _) => return Ok(false),
+    };
     let above = ObservationQuery {
         project: ask.project.clone(),
         range: ask.range.and(TimeRange { from: Some(since), to: None }),
-        trace: Some(trace),
-        conditions: Vec::new(),
+        trace,
+        conditions,
         direction: Direction::Ascending,
         paging: Paging::After { cursor: None, limit: LOOKED_AT },
         detail: Detail::Content,

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
-use ratchet_store::query::{Detail, Direction, TimeRange, TraceOrder};
+use ratchet_core::judge::rubric::OVERALL;
+use ratchet_store::query::{Detail, Direction, TimeRange};
 
 use super::change::list_link;
 use super::column::ListColumn;
@@ -35,7 +36,7 @@ impl ListState {
     /// Reads the address. What makes no sense there is passed over.
     pub(super) fn read(on: ListKind, params: &Params) -> Self {
         let typed = params.get("q").unwrap_or_default().to_owned();
-        let mut columns: Vec<ListColumn> = vec![ListColumn::NAME];
+        let mut columns: Vec<ListColumn> = vec![ListColumn::first(on)];
         let asked = params.all("col").filter_map(|word| ListColumn::parse(on, word));
         for column in asked {
             if !columns.contains(&column) {
@@ -57,7 +58,7 @@ impl ListState {
             parsed: Filter::parse(on, &typed),
             typed,
             columns: if says_columns { columns } else { ListColumn::defaults(on) },
-            scores,
+            scores: if says_columns { scores } else { default_scores(on) },
             sort: params.get("sort").and_then(|word| sort(on, word)).unwrap_or(NEWEST),
             cursor: params.get("cursor").map(str::to_owned),
         }
@@ -73,7 +74,7 @@ impl ListState {
             environment: ctx.scope.environment.clone(),
             agent: ctx.scope.agent.clone(),
             filter: self.parsed.filter.clone(),
-            order: (column.order(self.on).unwrap_or_default(), direction),
+            order: (column, direction),
             cursor: self.cursor.clone(),
             limit: ROWS,
             detail: if needs_content { Detail::Content } else { Detail::Row },
@@ -98,6 +99,14 @@ impl ListState {
             return here.without("q");
         }
         here.with("q", filter.to_string())
+    }
+}
+
+/// Names of the scores that a list shows by default.
+fn default_scores(on: ListKind) -> Vec<String> {
+    match on {
+        ListKind::Traces | ListKind::Observations => Vec::new(),
+        ListKind::Sessions => vec![OVERALL.to_owned()],
     }
 }
 
@@ -130,13 +139,13 @@ fn sort(on: ListKind, word: &str) -> Option<(ListColumn, Direction)> {
         Some(word) => (word, Direction::Descending),
         None => (word, Direction::Ascending),
     };
-    let column = ListColumn::parse(on, word).filter(|column| column.order(on).is_some())?;
+    let column = ListColumn::parse(on, word).filter(|column| column.is_sortable(on))?;
     Some((column, direction))
 }
 
 /// Store query of a list.
 #[derive(Clone, Debug)]
-pub(super) struct ListQuery {
+pub(in crate::pages) struct ListQuery {
     pub(super) project: ProjectId,
     pub(super) range: TimeRange,
     /// Only in this environment.
@@ -144,7 +153,7 @@ pub(super) struct ListQuery {
     /// Only by this agent.
     pub(super) agent: Option<String>,
     pub(super) filter: Filter,
-    pub(super) order: (TraceOrder, Direction),
+    pub(super) order: (ListColumn, Direction),
     pub(super) cursor: Option<String>,
     /// Rows at most.
     pub(super) limit: u64,
@@ -188,7 +197,7 @@ mod tests {
     fn scores_are_columns_too() {
         let query = "col=name&col=score:quality&col=score:a:b&col=score:quality&col=score:";
         let state = ListState::read(ListKind::Traces, &Params::read(query));
-        assert_eq!(state.columns, [ListColumn::NAME]);
+        assert_eq!(state.columns, [ListColumn::first(ListKind::Traces)]);
         assert_eq!(state.scores, ["quality", "a:b"]);
     }
 
@@ -197,13 +206,13 @@ mod tests {
         let usual = ListColumn::defaults(ListKind::Traces);
         check("sort=-colour", &usual, NEWEST);
         check("sort=tags", &usual, NEWEST);
-        check("col=colour&col=model", &[ListColumn::NAME], NEWEST);
+        check("col=colour&col=model", &[ListColumn::first(ListKind::Traces)], NEWEST);
     }
 
     #[test]
     fn an_order_survives_the_address() {
-        for on in [ListKind::Traces, ListKind::Observations] {
-            for column in ListColumn::of(on).filter(|column| column.order(on).is_some()) {
+        for on in [ListKind::Traces, ListKind::Observations, ListKind::Sessions] {
+            for column in ListColumn::of(on).filter(|column| column.is_sortable(on)) {
                 for direction in [Direction::Ascending, Direction::Descending] {
                     let word = sort_word((column, direction));
                     assert_eq!(super::sort(on, &word), Some((column, direction)));

@@ -52,7 +52,7 @@ pub(super) fn of_search<R: ListedRow>(found: &Searched<R>, ctx: &RequestContext)
     let rows = found.rows.len() as u64;
     html! {
         (counted(R::ON, rows)) " found in " (counted(ListKind::Observations, found.steps))
-        @if let Some(back_to) = found.back_to { ", back to " (figure::when(back_to, ctx.now)) }
+        @if let Some(back_to) = found.back_to { ", back to " (figure::when(back_to, &ctx.time)) }
         @if found.cursor.is_none() { " (complete)" }
     }
 }
@@ -79,6 +79,7 @@ fn counted(on: ListKind, count: u64) -> String {
     let (one, many) = match on {
         ListKind::Traces => ("trace", "traces"),
         ListKind::Observations => ("observation", "observations"),
+        ListKind::Sessions => ("session", "sessions"),
     };
     format!("{} {}", figure::grouped(count), if count == 1 { one } else { many })
 }

@@ -1,5 +1,6 @@
 use maud::{Markup, html};
 use ratchet_core::money::Money;
+use ratchet_core::record::field_table::TRACE;
 use ratchet_core::record::observation::{Level, Observation};
 use ratchet_core::record::trace::Trace;
 use ratchet_store::StoreResult;
@@ -24,7 +25,7 @@ impl ListedRow for Trace {
 
     async fn read(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<DeadlinePage<Self>> {
         let paging = Paging::After { cursor: ask.cursor.clone(), limit: ask.limit };
-        telemetry.seek_traces(query(ask, ask.order, paging), ask.time).await
+        telemetry.seek_traces(query(ask, order(ask.order), paging), ask.time).await
     }
 
     async fn arrived(
@@ -40,13 +41,7 @@ impl ListedRow for Trace {
     }
 
     async fn matching(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Matching> {
-        let query = TallyQuery {
-            project: ask.project.clone(),
-            range: ask.range,
-            conditions: conditions(ask),
-            at_most: COUNTED,
-        };
-        telemetry.matching_traces(query).await
+        telemetry.matching_traces(tally(ask, COUNTED)).await
     }
 
     async fn found(
@@ -64,7 +59,7 @@ impl ListedRow for Trace {
         RowFacts {
             id: self.id.to_string(),
             failed: self.summary.levels.error > 0,
-            trace: self.id.to_string(),
+            trace: Some(self.id.to_string()),
         }
     }
 
@@ -77,7 +72,7 @@ impl ListedRow for Trace {
                 bdi { (self.name.as_deref().unwrap_or("unnamed")) }
                 (badge::level(worst(self)))
             },
-            RecordField::Time => figure::when(self.timestamp, ctx.now),
+            RecordField::Time => figure::when(self.timestamp, &ctx.time),
             RecordField::Level => html! { (worst(self).as_str().to_ascii_lowercase()) },
             RecordField::User => row::linked(self.user.as_deref(), |id| ctx.to(&["users", id])),
             RecordField::Session => {
@@ -170,6 +165,12 @@ impl ListedRow for Trace {
     }
 }
 
+/// The order of a list as the store has it.
+fn order((column, direction): (ListColumn, Direction)) -> (TraceOrder, Direction) {
+    let order = TRACE.listed(column.0).and_then(|found| found.order);
+    (order.unwrap_or_default(), direction)
+}
+
 fn query(ask: &ListQuery, order: (TraceOrder, Direction), paging: Paging) -> TraceQuery {
     TraceQuery {
         project: ask.project.clone(),
@@ -187,6 +188,11 @@ fn those(ask: &ListQuery, ids: Vec<String>) -> TraceQuery {
     let mut query = query(ask, (TraceOrder::Timestamp, Direction::Descending), paging);
     query.conditions.push(Condition { column: TraceColumn::Id, test: Test::AnyOf(ids) });
     query
+}
+
+pub(super) fn tally(ask: &ListQuery, at_most: u64) -> TallyQuery<TraceColumn> {
+    let (project, range) = (ask.project.clone(), ask.range);
+    TallyQuery { project, range, conditions: conditions(ask), at_most }
 }
 
 fn conditions(ask: &ListQuery) -> Vec<Condition<TraceColumn>> {

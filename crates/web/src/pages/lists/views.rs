@@ -25,6 +25,7 @@ const fn page_of(on: ListKind) -> ViewedPage {
     match on {
         ListKind::Traces => ViewedPage::Traces,
         ListKind::Observations => ViewedPage::Observations,
+        ListKind::Sessions => ViewedPage::Sessions,
     }
 }
 
@@ -40,7 +41,7 @@ pub(super) async fn of(
 /// The menu of views: those that come with the program, those that people saved, and a form to
 /// save what is shown now.
 pub(super) fn views_menu(ctx: &RequestContext, on: ListKind, saved: &[SavedView]) -> Markup {
-    let shipped = quick_filters().map(|(name, term)| {
+    let shipped = quick_filters(on).map(|(name, term)| {
         let filter = Filter { terms: vec![term] };
         (name, list_link(ctx, on).in_scope(&ctx.scope).with("q", filter.to_string()))
     });
@@ -70,7 +71,7 @@ pub(super) fn views_menu(ctx: &RequestContext, on: ListKind, saved: &[SavedView]
 
 fn save_form(ctx: &RequestContext, on: ListKind) -> Markup {
     html! {
-        form.save-view method="post" action=(action(ctx, on, "save-view")) {
+        form.save-view method="post" data-inline-errors action=(action(ctx, on, "save-view")) {
             (ctx.viewer.form_token.field())
             (back(ctx, on))
             label for="view-name" { "Save current view as" }

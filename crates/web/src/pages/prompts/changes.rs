@@ -27,7 +27,7 @@ pub(super) async fn changes(web: &Web, ctx: &RequestContext, name: &str) -> Page
                 @for entry in &found.rows {
                     li {
                         (by(&entry.actor)) " " (deed(entry)) " "
-                        span.muted { (figure::ago(entry.at, ctx.now)) }
+                        span.muted { (figure::ago(entry.at, &ctx.time)) }
                     }
                 }
             }

@@ -10,7 +10,7 @@ use ratchet_store::query::{
     Test,
 };
 
-use super::{changes, editor, labels};
+use super::{changes, editor, labels, metrics};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{diff, figure, json, toast};
 use crate::form::PageForm;
@@ -71,6 +71,7 @@ pub(super) async fn show(
         Versions::read(&web, &ctx, &name).await?;
     let chosen = &chosen;
     let uses = uses(&web, &ctx, chosen).await?;
+    let metrics = metrics::metrics(&web, &ctx, chosen).await?;
     let changes = changes::changes(&web, &ctx, &name).await?;
     let changed = match &against {
         Some(against) => changed(against, chosen).await,
@@ -94,9 +95,11 @@ pub(super) async fn show(
             (history(&versions, chosen, &ctx))
             div {
                 (promotion)
-                (head(chosen, &ctx))
+                (head(chosen, live.as_ref(), &ctx))
                 (body(&chosen.body))
                 (changed)
+                h2 #metrics { "Metrics per version" }
+                (metrics)
                 h2 { "Config" }
                 (json::json(chosen.config.as_str()))
                 h2 { "Used by" }
@@ -127,7 +130,7 @@ fn history(versions: &[Prompt], chosen: &Prompt, ctx: &RequestContext) -> Markup
                             span.muted {
                                 (prompt.commit_message.as_deref().unwrap_or("no message"))
                             }
-                            small.muted { bdi { (prompt.created_by) } ", " (figure::ago(prompt.created_at, ctx.now)) }
+                            small.muted { bdi { (prompt.created_by) } ", " (figure::ago(prompt.created_at, &ctx.time)) }
                         }
                     }
                 }
@@ -136,7 +139,7 @@ fn history(versions: &[Prompt], chosen: &Prompt, ctx: &RequestContext) -> Markup
     }
 }
 
-fn head(chosen: &Prompt, ctx: &RequestContext) -> Markup {
+fn head(chosen: &Prompt, live: Option<&Prompt>, ctx: &RequestContext) -> Markup {
     let is_live = chosen.labels.iter().any(|label| label == PRODUCTION);
     html! {
         div.prompt-head {
@@ -147,13 +150,19 @@ fn head(chosen: &Prompt, ctx: &RequestContext) -> Markup {
                 a.button href=(editor::link(ctx, Some(chosen))) { "New version" }
                 @if !is_live {
                     a.button.primary href=(ctx.here().without("done").with("version", chosen.version.to_string()).with("confirm", PRODUCTION)) {
-                        "Set as production"
+                        (promote_words(chosen, live))
                     }
                 }
                 (label_form(chosen, ctx))
             }
         }
     }
+}
+
+/// An older version than production is a rollback.
+fn promote_words(chosen: &Prompt, live: Option<&Prompt>) -> &'static str {
+    let is_older = live.is_some_and(|live| chosen.version < live.version);
+    if is_older { "Roll back to this version" } else { "Set as production" }
 }
 
 /// The question before a version becomes production: what changes for agents.
@@ -163,21 +172,25 @@ async fn promotion(chosen: &Prompt, live: Option<&Prompt>, ctx: &RequestContext)
     if !is_asked || is_live {
         return Markup::default();
     }
+    let is_rollback = live.is_some_and(|live| chosen.version < live.version);
     let changes = match live {
         Some(live) => diff::beside(written(&live.body), written(&chosen.body)).await,
         None => html! { p.muted { "No version is production yet." } },
     };
     html! {
         section.promotion data-question="promotion" {
-            h2 { "Set version " (chosen.version) " as production?" }
+            h2 {
+                @if is_rollback { "Roll back production to version " (chosen.version) "?" }
+                @else { "Set version " (chosen.version) " as production?" }
+            }
             p { "Agents that fetch the label production get it at once. Changes"
                 @if let Some(live) = live { " since version " (live.version) } ":" }
             (changes)
-            form.inline method="post" action=(ctx.to(&["prompts", &chosen.name, "label"])) {
+            form.inline method="post" data-inline-errors action=(ctx.to(&["prompts", &chosen.name, "label"])) {
                 (ctx.viewer.form_token.field())
                 input type="hidden" name="version" value=(chosen.version);
                 input type="hidden" name="label" value=(PRODUCTION);
-                button.button.primary type="submit" { "Set as production" } " "
+                button.button.primary type="submit" { @if is_rollback { "Roll back" } @else { "Set as production" } } " "
                 a.button href=(ctx.here().without("confirm")) data-keep { "Cancel" }
             }
         }
@@ -187,7 +200,7 @@ async fn promotion(chosen: &Prompt, live: Option<&Prompt>, ctx: &RequestContext)
 /// Sets any label at a version.
 fn label_form(chosen: &Prompt, ctx: &RequestContext) -> Markup {
     html! {
-        form.inline method="post" action=(ctx.to(&["prompts", &chosen.name, "label"])) {
+        form.inline method="post" data-inline-errors action=(ctx.to(&["prompts", &chosen.name, "label"])) {
             (ctx.viewer.form_token.field())
             input type="hidden" name="version" value=(chosen.version);
             input type="text" name="label" required placeholder="label" aria-label="Label" size="12";
@@ -255,7 +268,7 @@ fn calls(uses: &DeadlinePage<Observation>, ctx: &RequestContext) -> Markup {
     let time = ctx.scope.span.label();
     html! {
         @match reached {
-            Some(reached) => p.muted { "Searched back to " (figure::when(*reached, ctx.now)) "; older calls of the " (time) " are not shown." },
+            Some(reached) => p.muted { "Searched back to " (figure::when(*reached, &ctx.time)) "; older calls of the " (time) " are not shown." },
             None if page.rows.is_empty() => p.muted { "No model calls used this version in the " (time) "." },
             None => {},
         }
@@ -271,7 +284,7 @@ fn called(uses: &[Observation], ctx: &RequestContext) -> Markup {
         ),
         cells: vec![
             html! { bdi { (call.name.as_deref().unwrap_or("unnamed")) } },
-            figure::when(call.start, ctx.now),
+            figure::when(call.start, &ctx.time),
             html! { (call.model.as_deref().unwrap_or("–")) },
             html! { (call.latency().map(figure::duration).unwrap_or_default()) },
             figure::cost_in_part(

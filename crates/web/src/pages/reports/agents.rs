@@ -12,7 +12,11 @@ use crate::components::{badge, figure};
 use crate::request_context::RequestContext;
 
 /// Whether the page's scope contains an agent in an environment.
-pub(super) fn is_in_scope(ctx: &RequestContext, agent: Option<&str>, environment: &str) -> bool {
+pub(in crate::pages) fn is_in_scope(
+    ctx: &RequestContext,
+    agent: Option<&str>,
+    environment: &str,
+) -> bool {
     let scope = &ctx.scope;
     scope.agent.as_deref().is_none_or(|wanted| agent == Some(wanted))
         && scope.environment.as_deref().is_none_or(|wanted| environment == wanted)
@@ -41,6 +45,7 @@ pub(super) fn findings(report: &WeekReport, ctx: &RequestContext) -> Markup {
                                 p.muted { (counted(finding.after.n, "session")) " of "
                                     (counted(finding.users, "known user")) "." }
                             }
+                            p { a href=(super::failed_calls(ctx, report, finding)) { "Failed calls" } }
                             details {
                                 summary { @if finding.is_drop() { "Lowest sessions" } @else { "Highest sessions" } }
                                 (sessions::list(&finding.sessions, report, ctx))

@@ -94,7 +94,7 @@ fn is_drawn(standing: &DimensionStats) -> bool {
 }
 
 /// Score of a dimension as a stat.
-pub(super) fn stat(standing: &DimensionStats, label: &str, provenance: &str) -> Stat {
+pub(in crate::pages) fn stat(standing: &DimensionStats, label: &str, provenance: &str) -> Stat {
     let value = match standing.marks {
         None => Value::CannotTell("no sessions scored".to_owned()),
         Some(marks) => Value::Known {

@@ -53,7 +53,7 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
             h2 { "Add a schedule" }
             p { "With an owner's key in " code { "RATCHET_PUBLIC_KEY" } " and "
                 code { "RATCHET_SECRET_KEY" } ", and this server's address:" }
-            (copy::snippet("ratchet schedule add nightly --cron \"30 1 * * MON-FRI\" --zone Europe/Berlin \\\n  --judge anthropic --max-cost 5 --server http://127.0.0.1:3000"))
+            (copy::snippet(&format!("ratchet schedule add nightly --cron \"30 1 * * MON-FRI\" --zone Europe/Berlin \\\n  --judge anthropic --max-cost 5 --server {}", ctx.server)))
         }
     };
     Ok(page.show(&ctx))
@@ -69,11 +69,14 @@ fn part(schedule: &Schedule, runs: &[ScheduleRun], ctx: &RequestContext) -> Mark
                 @if schedule.is_on { span.badge.good { "on" } } @else { span.badge.warn { "paused" } } }
             p {
                 (description(&schedule.job)) " " (times(&schedule.cron.to_string(), schedule.zone.name()))
-                ", judge " (badge::tag(&schedule.job.scoring().judge))
-                ", rubric " (badge::tag(&schedule.job.scoring().rubric))
-                @if let Some(most) = schedule.job.scoring().max_cost { ", max " (figure::money(most)) }
+                @if let Some(scoring) = schedule.job.scoring() {
+                    ", judge " (badge::tag(&scoring.judge))
+                    ", rubric " (badge::tag(&scoring.rubric))
+                    @if !scoring.scope.is_all() { ", only " (badge::tag(&scoring.scope.words())) }
+                    @if let Some(most) = scoring.max_cost { ", max " (figure::money(most)) }
+                }
                 ". "
-                @if let Some(next) = next { "Next run: " (figure::when(next, ctx.now)) "." }
+                @if let Some(next) = next { "Next run: " (figure::when(next, &ctx.time)) "." }
                 @if schedule.notifies_slack { " Notifies Slack." }
                 @if schedule.notifies_webhook { " Notifies a webhook." }
             }
@@ -97,6 +100,7 @@ const fn description(job: &ScheduledJob) -> &'static str {
     match job {
         ScheduledJob::WeeklyReport { .. } => "Scores and reports the previous week.",
         ScheduledJob::Scoring(_) => "Scores the sessions of the last 7 days.",
+        ScheduledJob::ReviewDraw => "Draws the previous week's review sample.",
     }
 }
 
@@ -140,7 +144,7 @@ fn history(runs: &[ScheduleRun], ctx: &RequestContext) -> Markup {
         id: run.due_at.to_string(),
         link: None,
         cells: vec![
-            figure::when(run.due_at, ctx.now),
+            figure::when(run.due_at, &ctx.time),
             match run.outcome {
                 ScheduleOutcome::Done => html! { span.badge.good { "done" } },
                 ScheduleOutcome::Failed => html! { span.badge.bad { "failed" } },
@@ -148,7 +152,7 @@ fn history(runs: &[ScheduleRun], ctx: &RequestContext) -> Markup {
             },
             html! { @if let Some(end) = run.ended_at { (figure::duration(end.since(run.began_at))) } },
             html! { bdi title=(run.message) { (run.message) } },
-            html! { @if let Some(end) = run.ended_at { (figure::ago(end, ctx.now)) } },
+            html! { @if let Some(end) = run.ended_at { (figure::ago(end, &ctx.time)) } },
         ],
         failed: run.outcome == ScheduleOutcome::Failed,
     };

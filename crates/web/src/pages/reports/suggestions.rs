@@ -36,7 +36,7 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     let open_first = [Progress::Open, Progress::Accepted, Progress::Done, Progress::Dismissed];
     page.body = html! {
         @if let Some(done) = ctx.params.get("done").and_then(done_words) { (toast::toast(done)) }
-        @if tracked.is_empty() { (nothing()) }
+        @if tracked.is_empty() { (nothing(&ctx)) }
         @for progress in open_first {
             @if count(progress) > 0 {
                 section.report-part {
@@ -126,7 +126,7 @@ fn progress(kept: &StoredSuggestion, ctx: &RequestContext) -> Markup {
                     None => { (badge::tag("open")) " since the week of " (kept.first_week) },
                     Some(step) => {
                         (badge::decided(Decider::Human, step.progress.as_str()))
-                        " by " bdi { (step.actor) } " " (figure::ago(step.at, ctx.now))
+                        " by " bdi { (step.actor) } " " (figure::ago(step.at, &ctx.time))
                     },
                 }
             }
@@ -174,12 +174,12 @@ async fn decide(
     Ok(Redirect::to(&back.with("done", to.as_str()).to_string()))
 }
 
-fn nothing() -> Markup {
+fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "When the mean of a dimension is below 0.7, or sessions below 0.7 share an issue, the weekly "
             "report suggests changes to CLAUDE.md, a skill or a prompt. Accept what you want to try, "
             "and mark it as done once it is in place; the following weeks show whether it helped." }
-        (copy::snippet("ratchet week"))
+        (copy::snippet(&ctx.command("week")))
     };
     empty::empty("No suggestions yet", &how)
 }

@@ -4,7 +4,7 @@ use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::quality::report::{
-    WeekReport, advice_words, agent_words, counted, judge_words, left_out_words,
+    WeekReport, advice_words, agent_words, also_words, counted, judge_words, left_out_words,
 };
 use ratchet_core::quality::synthesis::CommonIssue;
 use ratchet_store::catalog::StoredSuggestion;
@@ -49,8 +49,8 @@ async fn show(
         }
         (body(&report, &tracked, &ctx))
         p.muted { "Rubric " (report.rubric) ", time zone " (report.zone)
-            ". Created " (figure::when(kept.created_at, ctx.now)) ", updated "
-            (figure::when(kept.updated_at, ctx.now)) "." }
+            ". Created " (figure::when(kept.created_at, &ctx.time)) ", updated "
+            (figure::when(kept.updated_at, &ctx.time)) "." }
     };
     Ok(page.show(&ctx))
 }
@@ -171,6 +171,7 @@ fn shared(issue: &CommonIssue, report: &WeekReport, ctx: &RequestContext) -> Mar
     html! {
         li {
             p { bdi { (short(&issue.title)) } }
+            @if let Some(also) = also_words(issue) { p.muted { bdi { (short(&also)) } } }
             p.muted {
                 (badge::tag(&issue.dimension)) " in " (counted(issue.sessions.len(), "session"))
                 @for share in issue.agents.iter().take(4) {

@@ -45,7 +45,7 @@ pub(super) async fn comments(
     let read = comments::read(web, ctx, (CommentedKind::Session, id.to_string())).await?;
     let token = ctx.viewer.form_token.field();
     Ok(html! {
-        (comments::list(&read, ctx.now))
+        (comments::list(&read, &ctx.time))
         (comments::form(ctx, &link(ctx, id, "comments"), &token))
     })
 }
@@ -90,6 +90,6 @@ async fn queue(
     PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
     let id = session(&web, &ctx, &id).await?;
-    queue_menu::add(&web, &ctx, (ItemKind::Session, id.to_string()), &form).await?;
+    queue_menu::add(&web, &ctx, [(ItemKind::Session, id.to_string())], &form).await?;
     Ok(back(&ctx, &id, "queued"))
 }

@@ -70,7 +70,7 @@ impl Turn<'_> {
                 @if summary.levels.error > 0 { (badge::level(Level::Error)) }
                 @else if summary.levels.warning > 0 { (badge::level(Level::Warning)) }
                 span.turn-facts {
-                    (figure::when(trace.timestamp, ctx.now))
+                    (figure::when(trace.timestamp, &ctx.time))
                     @if let Some(latency) = summary.latency() { span { (figure::duration(latency)) } }
                     @if summary.total_tokens > 0 {
                         span {

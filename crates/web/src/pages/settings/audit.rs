@@ -137,7 +137,7 @@ fn row(entry: &AuditEntry, ctx: &RequestContext) -> Row {
         id: entry.number.to_string(),
         link: None,
         cells: vec![
-            figure::ago(entry.at, ctx.now),
+            figure::ago(entry.at, &ctx.time),
             who(&entry.actor),
             html! { (verb(entry.verb)) " " (thing(entry)) },
             side(entry.was.as_deref()),

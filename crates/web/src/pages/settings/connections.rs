@@ -183,7 +183,7 @@ fn row(one: &LlmConnection, ctx: &RequestContext) -> Row {
         html! { (one.base_url.as_deref().unwrap_or("default")) },
         html! { @if one.has_default_models { "default" @if !models.is_empty() { ", " } } (models.join(", ")) },
         html! { code { (one.secret_hint) } },
-        figure::ago(one.updated_at, ctx.now),
+        figure::ago(one.updated_at, &ctx.time),
     ];
     if ctx.viewer.can_change() {
         cells.push(test_form(one, ctx));

@@ -80,7 +80,7 @@ fn facts(ctx: &RequestContext) -> Markup {
             h2 { "Project" }
             dl.facts {
                 dt { "ID" } dd { (copy::id(project.id.as_str())) }
-                dt { "Created" } dd { (figure::when(project.created_at, ctx.now)) }
+                dt { "Created" } dd { (figure::when(project.created_at, &ctx.time)) }
                 dt { "Retention" }
                 dd { @match project.retention_days {
                     Some(1) => { "1 day" },
@@ -208,7 +208,7 @@ fn ask_first(ctx: &RequestContext, days: u32, oldest: Timestamp, going: u64) -> 
     let ask = ConfirmDialog {
         title: format!("Set retention to {days} days?"),
         lost: html! {
-            "Within the hour, all traces started before " (figure::when(oldest, ctx.now))
+            "Within the hour, all traces started before " (figure::when(oldest, &ctx.time))
             " are deleted: about " strong { (figure::grouped(going)) } " observations with their traces, scores and media. This cannot be undone."
         },
         action: Tab::General.action(ctx, &["retention"]),

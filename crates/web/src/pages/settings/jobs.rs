@@ -63,7 +63,7 @@ fn list(jobs: &[JobRecord], ctx: &RequestContext) -> Markup {
                 html! { code { bdi { (job.id) } } },
                 html! { (job.state.attempts) },
                 html! { bdi title=(reason) { (reason) } },
-                html! { @if let Some(end) = job.finished_at { (figure::ago(end, ctx.now)) } },
+                html! { @if let Some(end) = job.finished_at { (figure::ago(end, &ctx.time)) } },
                 buttons(job, ctx),
             ],
             failed: true,
@@ -92,6 +92,7 @@ const fn kind_words(kind: JobKind) -> &'static str {
         JobKind::Notice => "Notification",
         JobKind::ScheduleRun => "Scheduled run",
         JobKind::ScoreSession => "Scoring",
+        JobKind::Review => "Review",
         JobKind::Evaluation => "Evaluation",
     }
 }

@@ -89,6 +89,7 @@ fn misfit(permissions: Permissions, role: Role) -> Option<(&'static str, String)
 fn roles(ctx: &RequestContext) -> Vec<(&'static str, &'static str)> {
     let all = [
         (Role::IngestOnly, "ingest-only: write telemetry only"),
+        (Role::Reviewer, "reviewer: queues and the traces in them"),
         (Role::Viewer, "viewer: read only"),
         (Role::Member, "member: read and write, for SDKs"),
         (Role::Owner, "owner: read, write and project settings"),
@@ -159,7 +160,7 @@ fn row(key: &ApiKey, ctx: &RequestContext) -> Row {
             html! { (key.role.as_str()) },
             permissions(key, ctx),
             html! { bdi { (key.note.as_deref().unwrap_or_default()) } },
-            figure::ago(key.created_at, ctx.now),
+            figure::ago(key.created_at, &ctx.time),
             html! {
                 form.inline method="post" action=(Tab::Keys.action(ctx, &[&key.id, "revoke"])) {
                     (ctx.viewer.form_token.field())

@@ -25,12 +25,12 @@ const EMAIL: FormField<'_> = FormField { name: "email", label: "Email address", 
 const ROLE: FormField<'_> = FormField {
     name: "role",
     label: "Role in this project",
-    hint: "Viewers read, members also edit and score, owners manage the project.",
+    hint: "Reviewers see only the queues they are assigned to, viewers read, members also edit and score, owners manage the project.",
 };
 const PERSON: FormField<'_> =
     FormField { name: "name", label: "Name", hint: "Only for new users." };
 
-const ROLES: [Role; 3] = [Role::Viewer, Role::Member, Role::Owner];
+const ROLES: [Role; 4] = [Role::Reviewer, Role::Viewer, Role::Member, Role::Owner];
 
 pub(super) fn routes() -> Router<Web> {
     Router::new()
@@ -132,7 +132,7 @@ fn row(member: &Membership, ctx: &RequestContext) -> Row {
                     button.button type="submit" { "Update" }
                 }
             },
-            figure::ago(user.created_at, ctx.now),
+            figure::ago(user.created_at, &ctx.time),
             html! {
                 form.inline method="post" action=(action("remove")) {
                     (ctx.viewer.form_token.field())

@@ -109,11 +109,11 @@ fn own_table(own: &[StoredModel], ctx: &RequestContext) -> Markup {
             html! { bdi { (kept.definition.name) } },
             html! { code { (kept.definition.pattern) } },
             html! { @match kept.definition.start {
-                Some(start) => { (figure::when(start, ctx.now)) },
+                Some(start) => { (figure::when(start, &ctx.time)) },
                 None => { "always" },
             } },
             prices(&kept.definition),
-            figure::ago(kept.created_at, ctx.now),
+            figure::ago(kept.created_at, &ctx.time),
         ];
         if can_change {
             cells.push(html! {

@@ -46,6 +46,7 @@ const fn news(kind: NotificationKind) -> (&'static str, &'static str) {
         NotificationKind::PersonNeeded => ("person-needed", "Input needed"),
         NotificationKind::ChatFailed => ("session-failed", "Chat failed"),
         NotificationKind::WeekReport => ("week-report", "Weekly report ready"),
+        NotificationKind::ReviewDrawn => ("review-drawn", "Traces wait for review"),
         NotificationKind::Test => ("test", "Test"),
     }
 }
@@ -185,7 +186,7 @@ fn row(one: &NoticeReceiver, last: Option<&NoticeDelivery>, ctx: &RequestContext
             html! { @if one.is_paused { span.badge.warn { "paused" } } @else { "on" } },
             html! {
                 @match last {
-                    Some(last) => { (outcome(last)) " " (figure::ago(last.made_at, ctx.now)) },
+                    Some(last) => { (outcome(last)) " " (figure::ago(last.made_at, &ctx.time)) },
                     None => { span.muted { "None yet" } },
                 }
             },

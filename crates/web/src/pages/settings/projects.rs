@@ -54,7 +54,7 @@ async fn drawn(web: &Web, ctx: &RequestContext, entered: &Entered) -> PageResult
                 Some(days) => { (days) " days" },
                 None => { "forever" },
             } },
-            figure::ago(project.created_at, ctx.now),
+            figure::ago(project.created_at, &ctx.time),
         ],
         failed: false,
     };

@@ -110,7 +110,7 @@ fn list(rules: &[StoredRule], ctx: &RequestContext) -> Markup {
             html! { (kind_words(&kept.rule.what)) },
             html! { code { (kept.rule.what.text()) } },
             html! { code { (kept.rule.replacement) } },
-            figure::ago(kept.created_at, ctx.now),
+            figure::ago(kept.created_at, &ctx.time),
             html! {
                 form.inline method="post"
                      action=(Tab::Redaction.action(ctx, &[&kept.id, "remove"])) {

@@ -159,7 +159,7 @@ fn list(ctx: &RequestContext, configs: &[StoredScoreConfig]) -> Markup {
             html! { (score_summary::form(kept.config.values.data_type())) },
             html! { (values_in_words(&kept.config.values)) },
             html! { (kept.description.as_deref().unwrap_or_default()) },
-            figure::ago(kept.created_at, ctx.now),
+            figure::ago(kept.created_at, &ctx.time),
             html! { @if ctx.viewer.can_change() { (archive_button(ctx, kept)) } },
         ],
         failed: false,

@@ -52,7 +52,7 @@ pub(super) async fn queue(
     PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
     let subject = forms::subject(&web, &ctx, &trace, &form).await?;
-    queue_menu::add(&web, &ctx, subject.queued(), &form).await?;
+    queue_menu::add(&web, &ctx, [subject.queued()], &form).await?;
     Ok(forms::back(&ctx, &subject, "queued"))
 }
 

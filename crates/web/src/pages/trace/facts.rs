@@ -1,8 +1,9 @@
 use maud::{Markup, html};
+use ratchet_core::catalog::review::is_superseded;
 use ratchet_core::json_size::small_tree;
 use ratchet_core::record::limit::elide;
 use ratchet_core::record::observation::Observation;
-use ratchet_core::record::score::Score;
+use ratchet_core::record::score::{Score, ScoreSource};
 use ratchet_core::record::trace::Trace;
 
 use super::forms;
@@ -39,7 +40,7 @@ pub(super) async fn facts(
         }
         (scores(&subject.scores, ctx))
         (annotate)
-        (comments::list(&comments, ctx.now))
+        (comments::list(&comments, &ctx.time))
         (forms::comment_form(ctx, subject))
         (metadata(subject))
     })
@@ -56,7 +57,7 @@ fn of_trace(ctx: &RequestContext, trace: &Trace, spent: &UsageTotals) -> Markup 
     html! {
         h3 { "Trace" }
         dl.facts {
-            (fact("Start", &figure::when(trace.timestamp, ctx.now)))
+            (fact("Start", &figure::when(trace.timestamp, &ctx.time)))
             @if let Some(nanos) = lasted { (fact("Duration", &html! { (figure::duration(nanos)) })) }
             @if let Some(agent) = &trace.agent { (fact("Agent", &html! { bdi { (agent) } })) }
             @if let Some(user) = &trace.user {
@@ -81,7 +82,7 @@ fn of_step(ctx: &RequestContext, step: &Observation) -> Markup {
         h3 { "Timing" }
         dl.facts {
             (fact("Type", &html! { (badge::kind_name(step.kind)) }))
-            (fact("Start", &figure::when(step.start, ctx.now)))
+            (fact("Start", &figure::when(step.start, &ctx.time)))
             @match step.latency() {
                 Some(nanos) => { (fact("Duration", &html! { (figure::duration(nanos)) })) },
                 None => { (fact("Duration", &html! { span.muted { "no end recorded" } })) },
@@ -90,6 +91,11 @@ fn of_step(ctx: &RequestContext, step: &Observation) -> Markup {
             @if let Some(speed) = speed(step) { (fact("Speed", &html! { (speed) })) }
             @if let Some(agent) = &step.agent { (fact("Agent", &html! { bdi { (agent) } })) }
             @if let Some(version) = &step.version { (fact("Version", &html! { (version) })) }
+            @if let Some(parent) = &step.parent {
+                (fact("Parent", &html! {
+                    a href=(super::link(ctx, &step.trace).with("observation", parent.to_string())) { "Open" }
+                }))
+            }
             (fact("ID", &copy::id(&step.id.to_string())))
         }
         (model(ctx, step))
@@ -129,16 +135,20 @@ fn model(ctx: &RequestContext, step: &Observation) -> Markup {
     }
 }
 
+/// Scores, those of people first: they supersede the judge's, which stay visible.
 fn scores(scores: &[Score], ctx: &RequestContext) -> Markup {
+    let mut ordered: Vec<&Score> = scores.iter().collect();
+    ordered.sort_by_key(|score| score.source != ScoreSource::Annotation);
     html! {
         h3 #scores { "Scores" }
         @if scores.is_empty() { p.muted { "None yet." } }
         ul.verdicts {
-            @for score in scores {
+            @for score in ordered {
                 li {
                     span.verdict-name { bdi { (score.name) } }
                     " " (badge::decided(score_summary::decider(score), &elide(&score_summary::value(&score.value), 200)))
-                    " " span.muted { (score_summary::judge_name(score)) ", " (figure::when(score.timestamp, ctx.now)) }
+                    " " span.muted { (score_summary::judge_name(score)) ", " (figure::when(score.timestamp, &ctx.time)) }
+                    @if is_superseded(score, scores) { " " (badge::tag("superseded by a person")) }
                     @if let Some(comment) = &score.comment { p { bdi { (elide(comment, MAX_VALUE)) } } }
                 }
             }

@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use ratchet_core::record::observation::{Level, Observation};
 use ratchet_core::record::score::{Score, ScoreTarget};
 
+use super::arguments::{self, Arguments};
 use super::run::TraceRun;
 use super::{link, name, plural};
 use crate::components::badge::{self, Decider};
@@ -11,15 +12,19 @@ use crate::components::figure;
 use crate::components::icon::{Icon, icon};
 use crate::components::strip::{self, StripBar};
 use crate::components::tree::{self, Failure, TreeLine};
+use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
 use crate::score_summary;
 use crate::timeline::{TimeFrame, WHOLE, lanes};
-use crate::trace_tree::TreeRow;
+use crate::trace_tree::{TreeRow, row_of};
+use crate::web::Web;
 
 /// Tree lines per chunk: the page has those around the selected observation, a script fetches the rest.
 const CHUNK: usize = 250;
-/// Maximum number of errors to navigate.
+/// Maximum number of errors or search results to navigate.
 const MAX_ERRORS: usize = 2_000;
+/// Maximum number of lines that are collapsed at once.
+const MAX_BRANCHES: usize = 5_000;
 const MAX_NAME: usize = 120;
 /// Scores shown per line.
 const MAX_SCORES: usize = 2;
@@ -49,9 +54,14 @@ pub(super) fn strip(ctx: &RequestContext, run: &TraceRun, selected: Option<usize
 }
 
 /// Observation tree: the chunk of the selected line, and placeholders for the others.
-pub(super) fn tree(ctx: &RequestContext, run: &TraceRun, selected: Option<usize>) -> Markup {
+pub(super) async fn tree(
+    web: &Web,
+    ctx: &RequestContext,
+    run: &TraceRun,
+    selected: Option<usize>,
+) -> PageResult<Markup> {
     let total = run.tree.rows.len() + 1;
-    let chosen = selected.and_then(|step| run.tree.rows.iter().position(|row| row.step == step));
+    let chosen = selected.and_then(|step| row_of(&run.tree.steps, &run.tree.rows, step));
     let chosen = chosen.map_or(0, |row| row + 1);
     let here = chosen / CHUNK;
     let failed = |row: &&TreeRow| run.tree.steps[row.step].level == Level::Error;
@@ -61,19 +71,13 @@ pub(super) fn tree(ctx: &RequestContext, run: &TraceRun, selected: Option<usize>
         .take(MAX_ERRORS)
         .map(|(number, _)| number.to_string())
         .collect();
-    let lines = Lines::new(ctx, run, Some(chosen));
-    html! {
-        div.tree-tools {
-            span.muted { (plural(run.tree.steps.len() as u64, "observation")) }
-            @if !errors.is_empty() {
-                button.quiet type="button" data-next-error aria-keyshortcuts="e" {
-                    (icon(Icon::Error)) (plural(errors.len() as u64, "error")) kbd { "e" }
-                }
-            }
-            span.keys.muted { kbd { "j" } kbd { "k" } " navigate " kbd { "r" } " raw " kbd { "c" } " copy link" }
-        }
+    let shown = (here * CHUNK, total.min((here + 1) * CHUNK));
+    let arguments = arguments::read(web, ctx, run, shown).await?;
+    let lines = Lines::new(ctx, run, (Some(chosen), arguments));
+    Ok(html! {
+        (tools(run, errors.len()))
         div.tree #tree role="tree" aria-label="Observations" data-total=(total) data-chunk=(CHUNK)
-            data-errors=(errors.join(",")) {
+            data-errors=(errors.join(",")) data-branches=(branches(run)) {
             @for chunk in 0..total.div_ceil(CHUNK) {
                 @let (from, to) = (chunk * CHUNK, total.min((chunk + 1) * CHUNK));
                 div.chunk data-from=(from) data-to=(to) {
@@ -86,7 +90,53 @@ pub(super) fn tree(ctx: &RequestContext, run: &TraceRun, selected: Option<usize>
             p.muted { "Not all observations are shown. "
                 a href=(ctx.to(&["observations"]).with("q", format!("trace:{}", run.trace.id))) { "Show all as list" } }
         }
+    })
+}
+
+/// Counts, search and folding.
+fn tools(run: &TraceRun, errors: usize) -> Markup {
+    html! {
+        div.tree-tools {
+            span.muted { (plural(run.tree.steps.len() as u64, "observation")) }
+            @if errors > 0 {
+                button.quiet.bad type="button" data-next-error aria-keyshortcuts="e" {
+                    (icon(Icon::Error)) (plural(errors as u64, "error")) kbd { "e" }
+                }
+            }
+            @if run.tree.rows.len() > 1 {
+                form.tree-find role="search" data-tree-find {
+                    input type="search" name="text" placeholder="Search tree" aria-label="Search tree by name, model or type"
+                        autocomplete="off" maxlength="100" title="Enter: next match, Shift+Enter: previous";
+                    output.muted {}
+                }
+                button.quiet type="button" data-fold-all aria-pressed="false" { "Collapse" }
+            }
+        }
     }
+}
+
+/// Lines below the trace that can be collapsed, with the number of lines below each: `1:6,8:2`.
+fn branches(run: &TraceRun) -> String {
+    let rows = (1usize..).zip(&run.tree.rows);
+    let tops = rows.filter(|(_, row)| row.below > 0 && row.depth <= 1).take(MAX_BRANCHES);
+    // A single root is left open: what is below it is the trace.
+    let is_only = |row: &TreeRow| row.depth == 0 && row.siblings == 1;
+    let shown = tops.filter(|(_, row)| !is_only(row));
+    shown.map(|(number, row)| format!("{number}:{}", row.below)).collect::<Vec<_>>().join(",")
+}
+
+/// Numbers of the lines that contain a text in their name, model, type or id.
+pub(super) fn matching_lines(run: &TraceRun, text: &str) -> String {
+    let text = text.to_lowercase();
+    let matches = |row: &TreeRow| {
+        let step = &run.tree.steps[row.step];
+        let id = step.id.to_string();
+        let texts = [step.name.as_deref(), step.model.as_deref(), step.status_message.as_deref()];
+        let texts = texts.into_iter().flatten().chain([badge::kind_name(step.kind), &id]);
+        texts.into_iter().any(|known| known.to_lowercase().contains(&text))
+    };
+    let found = (1usize..).zip(&run.tree.rows).filter(|(_, row)| matches(row)).take(MAX_ERRORS);
+    found.map(|(number, _)| number.to_string()).collect::<Vec<_>>().join(",")
 }
 
 /// Pager for browsers without JavaScript.
@@ -105,8 +155,15 @@ fn pager(ctx: &RequestContext, run: &TraceRun, here: usize) -> Markup {
 }
 
 /// A range of lines as a fragment.
-pub(super) fn some_lines(ctx: &RequestContext, run: &TraceRun, from: usize, to: usize) -> Markup {
-    tree::lines(&Lines::new(ctx, run, None).range(from, to))
+pub(super) async fn some_lines(
+    web: &Web,
+    ctx: &RequestContext,
+    run: &TraceRun,
+    (from, to): (usize, usize),
+) -> PageResult<Markup> {
+    let to = to.min(from.saturating_add(CHUNK));
+    let arguments = arguments::read(web, ctx, run, (from, to)).await?;
+    Ok(tree::lines(&Lines::new(ctx, run, (None, arguments)).range(from, to)))
 }
 
 /// Tree lines by number; 0 is the trace itself.
@@ -115,18 +172,23 @@ struct Lines<'a> {
     run: &'a TraceRun,
     frame: TimeFrame,
     chosen: Option<usize>,
+    arguments: Arguments,
     scores: HashMap<String, Vec<&'a Score>>,
 }
 
 impl<'a> Lines<'a> {
-    fn new(ctx: &'a RequestContext, run: &'a TraceRun, chosen: Option<usize>) -> Self {
+    fn new(
+        ctx: &'a RequestContext,
+        run: &'a TraceRun,
+        (chosen, arguments): (Option<usize>, Arguments),
+    ) -> Self {
         let mut scores: HashMap<String, Vec<&Score>> = HashMap::new();
         for score in &run.scores {
             if let ScoreTarget::Observation(_, step) = &score.target {
                 scores.entry(step.to_string()).or_default().push(score);
             }
         }
-        Self { ctx, run, frame: TimeFrame::of(&run.tree.steps), chosen, scores }
+        Self { ctx, run, frame: TimeFrame::of(&run.tree.steps), chosen, arguments, scores }
     }
 
     fn range(&self, from: usize, to: usize) -> Vec<TreeLine> {
@@ -150,6 +212,8 @@ impl<'a> Lines<'a> {
             link: link(self.ctx, &run.trace.id).to_string(),
             glyph: html! { span.glyph { (icon(Icon::Trace)) span.sr { "trace" } } },
             name: name(&run.trace),
+            detail: None,
+            merged: 0,
             depth: 0,
             below: run.tree.rows.len(),
             among: (1, 1),
@@ -170,7 +234,7 @@ impl<'a> Lines<'a> {
 
     fn step(&self, number: usize, row: &TreeRow) -> TreeLine {
         let step = &self.run.tree.steps[row.step];
-        let id = step.id.to_string();
+        let (id, name) = (step.id.to_string(), step_name(step));
         let (from, to) = self.frame.position(step);
         let scores = self.scores.get(&id).map(|scores| few_scores(scores)).unwrap_or_default();
         TreeLine {
@@ -178,7 +242,9 @@ impl<'a> Lines<'a> {
             link: link(self.ctx, &self.run.trace.id).with("observation", id.as_str()).to_string(),
             id: Some(id),
             glyph: badge::glyph(step.kind),
-            name: step_name(step),
+            detail: arguments::model(step, &name).or_else(|| self.arguments.get(&step.id).cloned()),
+            merged: row.merged,
+            name,
             depth: row.depth + 1,
             below: row.below,
             among: (row.position, row.siblings),

@@ -2,10 +2,8 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
-use ratchet_core::catalog::dataset::check_name;
 use ratchet_core::payload::{Json, Payload};
-use ratchet_store::catalog::{Change, Collected, NewDataset, NewDatasetItem};
-use ratchet_store::query::PageNumber;
+use ratchet_store::catalog::NewDatasetItem;
 
 use super::run::{RecordDetail, Subject};
 use super::{TracePath, content, forms, name, outline};
@@ -13,12 +11,11 @@ use crate::components::json;
 use crate::form::PageForm;
 use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
+use crate::pages::dataset_target::{self, Refusal};
 use crate::pages::datasets::{to_type, typed};
 use crate::request_context::{Params, RequestContext};
 use crate::web::Web;
 
-/// Datasets that are offered, newest first.
-const OFFERED: PageNumber = PageNumber { page: 1, limit: 200 };
 /// Bytes of the input that are shown.
 const SHOWN: usize = 20_000;
 /// Bytes of a recorded output that can be edited here; a longer one is edited in the dataset.
@@ -46,8 +43,8 @@ impl ItemForm {
         }
     }
 
-    fn refused(self, field: &'static str, why: impl Into<String>) -> Self {
-        Self { problem: Some((field, why.into())), ..self }
+    fn refused(self, refusal: Refusal) -> Self {
+        Self { problem: Some((refusal.field, refusal.reason)), ..self }
     }
 
     fn problem(&self, field: &str) -> Markup {
@@ -94,50 +91,15 @@ async fn save(
     subject: &Subject,
     form: &Params,
 ) -> PageResult<Option<ItemForm>> {
-    let values = ItemForm::read(form);
-    let catalog = ctx.viewer.catalog(web);
-    let dataset_name = if values.new_dataset.is_empty() {
-        values.dataset.clone()
-    } else {
-        values.new_dataset.clone()
-    };
-    if let Err(why) = check_name(&dataset_name) {
-        return Ok(Some(values.refused("dataset", why.to_string())));
-    }
-    let known = web.store.catalog.dataset(ctx.project_id(), dataset_name.clone()).await?;
-    match (known, values.new_dataset.is_empty()) {
-        (None, true) => return Ok(Some(values.refused("dataset", "choose a dataset"))),
-        (Some(_), false) => {
-            let why = "a dataset with this name already exists; choose it above";
-            return Ok(Some(values.refused("new_dataset", why)));
-        }
-        (Some(_), true) => {}
-        (None, false) => {
-            let new = NewDataset {
-                name: dataset_name.clone(),
-                description: None,
-                metadata: None,
-                input_schema: Change::Keep,
-                expected_output_schema: Change::Keep,
-            };
-            catalog.save_dataset(ctx.project_id(), new, ctx.now).await?;
-        }
-    }
     let item = NewDatasetItem {
-        dataset_name,
         input: subject.content.input.as_ref().map(Payload::to_json),
         expected_output: typed(form, "expected_output"),
         source_trace: Some(subject.trace.to_string()),
         source_observation: subject.step_id(),
         ..NewDatasetItem::default()
     };
-    match catalog.save_dataset_items(ctx.project_id(), vec![item], ctx.now).await? {
-        Collected::Kept(_) => Ok(None),
-        Collected::Unfit(unfit) => {
-            let why = unfit.into_iter().next().map(|(_, problem)| problem.to_string());
-            Ok(Some(values.refused("expected_output", why.unwrap_or_default())))
-        }
-    }
+    let added = dataset_target::add(web, ctx, form, vec![item]).await?;
+    Ok(added.err().map(|refusal| ItemForm::read(form).refused(refusal)))
 }
 
 fn recorded_output(subject: &Subject) -> Option<Json> {
@@ -151,7 +113,7 @@ async fn page(
     subject: &Subject,
     values: &ItemForm,
 ) -> PageResult<Markup> {
-    let datasets = web.store.catalog.datasets(ctx.project_id(), OFFERED).await?.rows;
+    let datasets = dataset_target::offered(web, ctx).await?;
     let title = match &subject.about {
         RecordDetail::Trace(trace, _) => name(trace),
         RecordDetail::Step(step) => outline::step_name(step),

@@ -16,7 +16,7 @@ const STEP: u64 = 1_000;
 #[derive(Debug)]
 pub(super) struct CopyReporter<'a> {
     file: Option<&'a CheckpointFile>,
-    told: BTreeMap<Part, u64>,
+    reported: BTreeMap<Part, u64>,
     problems: Vec<Problem>,
 }
 
@@ -32,7 +32,7 @@ struct Problem {
 impl<'a> CopyReporter<'a> {
     /// Keeps the checkpoint in a file; nowhere, if nothing is recorded either.
     pub(super) fn new(file: Option<&'a CheckpointFile>) -> Self {
-        Self { file, told: BTreeMap::new(), problems: Vec::new() }
+        Self { file, reported: BTreeMap::new(), problems: Vec::new() }
     }
 }
 
@@ -42,10 +42,10 @@ impl CopyProgress for CopyReporter<'_> {
             file.keep(checkpoint)?;
         }
         let Some(progress) = checkpoint.parts.get(&part) else { return Ok(()) };
-        let told = self.told.entry(part).or_default();
-        let is_worth_telling = progress.read >= *told + STEP || progress.next.is_none();
+        let reported = self.reported.entry(part).or_default();
+        let is_worth_telling = progress.read >= *reported + STEP || progress.next.is_none();
         if is_worth_telling {
-            *told = progress.read;
+            *reported = progress.read;
             let of = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
             eprintln!("{} {}{of}", part.as_str(), progress.read);
         }

@@ -13,7 +13,7 @@ pub(super) fn detect(input: DetectorInput<'_>, detections: &mut Detections) {
     for (trace, call) in input.calls() {
         detections.count(Signal::ToolCall, trace);
         if is_failure(input.set, call) {
-            detections.count(Signal::ToolError, trace);
+            detections.count_call(Signal::ToolError, trace, &call.tool);
         }
     }
     failures(input, detections);
@@ -46,8 +46,10 @@ fn failures(input: DetectorInput<'_>, detections: &mut Detections) {
             }
         }
     }
-    for trace in open.into_values().flatten() {
-        detections.count(Signal::OpenError, trace);
+    for ([tool, _], traces) in open {
+        for trace in traces {
+            detections.count_call(Signal::OpenError, trace, tool);
+        }
     }
 }
 
@@ -59,16 +61,16 @@ fn repetitions(input: DetectorInput<'_>, detections: &mut Detections) {
         let key = (call.tool.as_str(), call.input.to_string());
         let (before, times) = known.get(&key).map_or((None, 0), |(call, n)| (Some(*call), *n));
         if before.is_some_and(|before| before.output == call.output) {
-            detections.count(Signal::RepeatedCall, trace);
+            detections.count_call(Signal::RepeatedCall, trace, &call.tool);
         }
         if times + 1 >= LOOP_CALLS {
-            detections.count(Signal::Loop, trace);
+            detections.count_call(Signal::Loop, trace, &call.tool);
         }
         let is_same = last.is_some_and(|last| {
             last.failed() && last.tool == call.tool && last.input == call.input
         });
         if is_same && call.failed() {
-            detections.count(Signal::BlindRetry, trace);
+            detections.count_call(Signal::BlindRetry, trace, &call.tool);
         }
         known.insert(key, (call, times + 1));
         last = Some(call);

@@ -61,7 +61,10 @@ pub(super) fn detect(input: DetectorInput<'_>, detections: &mut Detections) {
         nothing(input, detections);
     } else {
         let strength = logarithm(values);
-        detections.measure(Signal::ChangeSize, Detection { count: values, strength, traces });
+        detections.measure(
+            Signal::ChangeSize,
+            Detection { count: values, strength, traces, ..Detection::default() },
+        );
     }
 }
 

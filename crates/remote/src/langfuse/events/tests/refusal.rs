@@ -89,7 +89,7 @@ fn envelopes_that_make_no_sense_are_refused_one_by_one() {
         Ok(id) => format!("{} recorded {id}", outcome.event),
         Err(refusal) => format!("{} {refusal}", outcome.event),
     };
-    let told: Vec<String> = said.outcomes.iter().map(tell).collect();
+    let outcomes: Vec<String> = said.outcomes.iter().map(tell).collect();
     let expected = [
         "batch[0] not a JSON object",
         "a missing field `timestamp`",
@@ -99,7 +99,7 @@ fn envelopes_that_make_no_sense_are_refused_one_by_one() {
         "e1 recorded e1",
         "e1 recorded t",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(outcomes, expected);
     assert_eq!(said.traces.len(), 1);
 }
 

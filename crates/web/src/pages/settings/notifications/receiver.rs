@@ -190,7 +190,7 @@ fn row(one: &NoticeDelivery, ctx: &RequestContext) -> Row {
         link: None,
         cells: vec![
             html! { (words) },
-            figure::ago(one.made_at, ctx.now),
+            figure::ago(one.made_at, &ctx.time),
             outcome(one),
             html! {
                 @match one.status {
@@ -202,7 +202,7 @@ fn row(one: &NoticeDelivery, ctx: &RequestContext) -> Row {
             },
             html! { (one.tries) },
             html! {
-                @if one.outcome == DeliveryOutcome::Waiting { (figure::when(one.due_at, ctx.now)) }
+                @if one.outcome == DeliveryOutcome::Waiting { (figure::when(one.due_at, &ctx.time)) }
                 @else { span.muted { "None" } }
             },
             html! {

@@ -36,7 +36,7 @@ async fn site() -> Site {
 }
 
 fn judged() -> ratchet_testkit::build::BatchBuilder {
-    let mut told = batch(&project("shop"));
+    let mut response = batch(&project("shop"));
     for n in 0_i32..12 {
         let (session, at) = (format!("s{n}"), i64::from(n) * 1_000 - 60_000);
         let mark = f64::from(n) / 11.0;
@@ -51,16 +51,16 @@ fn judged() -> ratchet_testkit::build::BatchBuilder {
                 .metadata("generation", &generation.to_string())
         };
         let done = grade(if n < 6 { "partial" } else { "complete" });
-        told = told
+        response = response
             .with(trace(&format!("t{n}")).beginning(at).in_session(&session))
             .with(given("overall_quality", 1).number(mark))
             .with(given("tool_mastery", 1).number(mark).comment("the judge's <b>unseen</b> reason"))
             .with(given("task_completion", 1).value(done));
         if n == 0 {
-            told = told.with(given("tool_mastery", 2).number(1.0));
+            response = response.with(given("tool_mastery", 2).number(1.0));
         }
     }
-    told
+    response
 }
 
 fn sink(site: &Site) -> Sink {

@@ -6,8 +6,8 @@ use ratchet_testkit::otlp;
 use ratchet_testkit::process::{Launch, PUBLIC_KEY, Ratchet, SECRET_KEY, allow_open_files};
 use ratchet_testkit::soak;
 
-use crate::people::Browser;
 use crate::server;
+use crate::users::Browser;
 
 /// A server with an owner, and with low limits unless the test runs at full length.
 fn crowded(data: &std::path::Path, low: &[(&str, &str)]) -> Launch {
@@ -21,8 +21,8 @@ fn crowded(data: &std::path::Path, low: &[(&str, &str)]) -> Launch {
 }
 
 fn record(trace: u128) -> Request {
-    let told = otlp::request("crowd").with(otlp::span(trace, 1));
-    http::post("/v1/traces").protobuf(told.to_protobuf()).with_key(PUBLIC_KEY, SECRET_KEY)
+    let output = otlp::request("crowd").with(otlp::span(trace, 1));
+    http::post("/v1/traces").protobuf(output.to_protobuf()).with_key(PUBLIC_KEY, SECRET_KEY)
 }
 
 #[track_caller]

@@ -30,9 +30,9 @@ fn check_audit(at: &At<'_>) {
     let entry = |nth: usize| &log["entries"][nth];
     assert_eq!([&entry(0)["verb"], &entry(1)["verb"]], ["revoked", "made"], "{log}");
     assert_eq!([&entry(0)["object"], &entry(1)["object"]], [id, id], "{log}");
-    let told = ok(at.ratchet(&["audit", "--limit", "1"]));
-    assert!(told.contains("revoked API key") && told.contains(public), "{told}");
-    let cursor = told.trim_end().rsplit(' ').next().unwrap();
+    let output = ok(at.ratchet(&["audit", "--limit", "1"]));
+    assert!(output.contains("revoked API key") && output.contains(public), "{output}");
+    let cursor = output.trim_end().rsplit(' ').next().unwrap();
     let rest = ok(at.ratchet(&["audit", "--limit", "1", "--cursor", cursor]));
     assert!(rest.contains("made API key") && !rest.contains("revoked"), "{rest}");
     let message = fails(at.ratchet(&["audit", "--what", "weather"]), 1);
@@ -63,8 +63,8 @@ fn check_users(at: &At<'_>) {
     let message = fails(at.ratchet(&["users", "create", "nobody"]), 1);
     assert!(message.contains("email: no email address"), "{message}");
 
-    let told = ok(at.ratchet(&["users", "password", "ada@example.com"]));
-    assert!(told.contains("Password of ada@example.com changed") && !told.contains(&first));
+    let output = ok(at.ratchet(&["users", "password", "ada@example.com"]));
+    assert!(output.contains("Password of ada@example.com changed") && !output.contains(&first));
     let message = fails(at.ratchet(&["users", "password", "eve@example.com"]), 1);
     assert!(message.contains("user eve@example.com not found"), "{message}");
     let message =

@@ -110,11 +110,11 @@ fn a_sample_is_labelled_in_a_pipe_and_the_judge_is_shown_after() {
     run(on(data.path(), &["score", "--days", "36500"]), 0);
     let typed = "complete\n0.7\n\n-\n\n\nall done\nq\n";
     let asked = ["label", "--by", "eve", "--days", "36500", "--size", "4"];
-    let told = run(on(data.path(), &asked).typing(typed), 0);
-    assert!(told.contains("(1 of 4)") && told.contains("Task: Please do step 0"), "{told}");
-    let (before, after) = told.split_once("Saved. Judge scores:").unwrap();
-    assert!(!before.contains("JUDGE") && after.contains("RATIONALE"), "{told}");
-    assert!(told.ends_with("1 label saved in the dataset ground-truth\n"), "{told}");
+    let output = run(on(data.path(), &asked).typing(typed), 0);
+    assert!(output.contains("(1 of 4)") && output.contains("Task: Please do step 0"), "{output}");
+    let (before, after) = output.split_once("Saved. Judge scores:").unwrap();
+    assert!(!before.contains("JUDGE") && after.contains("RATIONALE"), "{output}");
+    assert!(output.ends_with("1 label saved in the dataset ground-truth\n"), "{output}");
     let next = run(on(data.path(), &asked).typing(""), 0);
     assert!(next.contains("(1 of 3)"), "what is labelled does not come again: {next}");
     let out = run(on(data.path(), &["label", "export", "-"]), 0);
@@ -207,11 +207,11 @@ fn a_server_says_the_same_as_its_folder() {
     for part in ["overall", "dimensions", "apart", "drafts", "people", "judges"] {
         assert_eq!(rounded(&found[part]), rounded(&expected[part]), "{part}");
     }
-    let told = run(
+    let output = run(
         there(&["label", "--by", "eve", "--days", "36500"]).typing("complete\n\n\n\n\n\n\nq\n"),
         0,
     );
-    assert!(told.contains("1 label saved"), "{told}");
+    assert!(output.contains("1 label saved"), "{output}");
 }
 
 #[test]

@@ -16,8 +16,9 @@ fn the_week_sits_the_panel_and_tells_whoever_is_told_of_the_report() {
     make_older(data.path(), 0.3);
     let listener = Listener::answering(&[200, 200]);
     let url = listener.url();
-    let told = week(&["--slack", &url, "--webhook", &url]).env("RATCHET_WEBHOOK_SECRET", "shared");
-    let text = run(told, 0);
+    let output =
+        week(&["--slack", &url, "--webhook", &url]).env("RATCHET_WEBHOOK_SECRET", "shared");
+    let text = run(output, 0);
     assert!(text.contains("ALERT: offline scores overall_quality"), "{text}");
     let heard = listener.heard();
     let [slack, signed] = heard.as_slice() else { panic!("two messages, not {heard:?}") };

@@ -1,0 +1,78 @@
+//! Counts of the values of some columns, with limits on rows and time.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::StoreResult;
+use crate::query::{Matching, ObservationColumn, SessionColumn, TallyQuery, TraceColumn};
+use crate::telemetry::{Telemetry, TelemetryEngine};
+
+/// A query for the values of some columns among the newest matching records.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FacetQuery<Column> {
+    /// Its limit is that of the matching records read.
+    pub of: TallyQuery<Column>,
+    pub columns: Vec<Column>,
+    pub time: Duration,
+}
+
+/// Number of matching records with each value of some columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facets {
+    /// Matching records read: all, unless the result is cut.
+    pub counted: u64,
+    /// Whether there are more matching records than were read.
+    pub is_cut: bool,
+    /// For each column, its values and how many records have them. A record with several values
+    /// counts for each.
+    pub values: Vec<BTreeMap<String, u64>>,
+}
+
+impl Telemetry {
+    /// Counts matches among the newest sessions, with a limit on the rows read.
+    ///
+    /// # Errors
+    /// Fails on a condition that does not fit its column.
+    pub async fn matching_sessions(
+        &self,
+        query: TallyQuery<SessionColumn>,
+    ) -> StoreResult<Matching> {
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.matching_sessions(query).await,
+        }
+    }
+
+    /// Counts values of the newest matching traces.
+    ///
+    /// # Errors
+    /// Fails on a condition that does not fit its column or needs payloads, on a column without
+    /// texts, and when the time is over.
+    pub async fn trace_facets(&self, query: FacetQuery<TraceColumn>) -> StoreResult<Facets> {
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.trace_facets(query).await,
+        }
+    }
+
+    /// Counts values of the newest matching observations.
+    ///
+    /// # Errors
+    /// As [`Self::trace_facets`].
+    pub async fn observation_facets(
+        &self,
+        query: FacetQuery<ObservationColumn>,
+    ) -> StoreResult<Facets> {
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.observation_facets(query).await,
+        }
+    }
+
+    /// Counts values of the newest matching sessions.
+    ///
+    /// # Errors
+    /// As [`Self::trace_facets`].
+    pub async fn session_facets(&self, query: FacetQuery<SessionColumn>) -> StoreResult<Facets> {
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.session_facets(query).await,
+        }
+    }
+}

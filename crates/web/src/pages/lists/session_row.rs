@@ -1,0 +1,279 @@
+use maud::{Markup, html};
+use ratchet_core::id::{SessionId, TraceId};
+use ratchet_core::money::Money;
+use ratchet_core::record::field_table::SESSION;
+use ratchet_core::record::observation::Observation;
+use ratchet_core::record::session::Session;
+use ratchet_core::record::trace::{Content, Trace};
+use ratchet_core::time::Timestamp;
+use ratchet_store::StoreResult;
+use ratchet_store::deadline_query::DeadlinePage;
+use ratchet_store::live_tail::{Arrival, RecordKind};
+use ratchet_store::query::{
+    Condition, Matching, Page, Paging, SessionColumn, SessionEnds, SessionQuery, TallyQuery, Test,
+    TimeRange,
+};
+use ratchet_store::telemetry::Telemetry;
+
+use super::column::ListColumn;
+use super::row::{self, COUNTED, CellValue, ListedRow, RowFacts};
+use super::state::ListQuery;
+use crate::components::{badge, copy, figure};
+use crate::filter::{ListKind, RecordField};
+use crate::pages::sessions;
+use crate::request_context::RequestContext;
+
+/// A session with its first and last trace.
+#[derive(Clone, Debug)]
+pub(in crate::pages) struct SessionRow {
+    pub(in crate::pages) session: Session,
+    pub(in crate::pages) ends: SessionEnds,
+}
+
+/// The input of the first trace and the output of the last.
+pub(super) fn first_and_last(ends: SessionEnds) -> Content {
+    let output = ends.last.and_then(|last| last.content?.output);
+    let first = ends.first.and_then(|first| first.content).unwrap_or_default();
+    Content { output, ..first }
+}
+
+impl SessionRow {
+    fn traces(&self) -> impl Iterator<Item = &Trace> {
+        self.ends.first.iter().chain(&self.ends.last)
+    }
+
+    fn word<'a>(&'a self, of: fn(&'a Trace) -> Option<&'a str>) -> Option<&'a str> {
+        self.traces().filter_map(of).find(|word| !word.is_empty())
+    }
+
+    fn end(&self) -> Timestamp {
+        let ends = self.traces().filter_map(|trace| trace.summary.end);
+        ends.chain([self.session.last_at]).max().unwrap_or(self.session.last_at)
+    }
+
+    fn input(&self) -> Option<&ratchet_core::payload::Payload> {
+        self.ends.first.as_ref()?.content.as_ref()?.input.as_ref()
+    }
+
+    fn output(&self) -> Option<&ratchet_core::payload::Payload> {
+        self.ends.last.as_ref()?.content.as_ref()?.output.as_ref()
+    }
+
+    /// The first message; without one, the ID.
+    fn opening(&self) -> String {
+        sessions::title_of(&self.ends).unwrap_or_else(|| self.session.id.to_string())
+    }
+
+    fn duration(&self) -> i64 {
+        self.end().since(self.session.created_at)
+    }
+}
+
+async fn with_ends(
+    telemetry: &Telemetry,
+    ask: &ListQuery,
+    sessions: Vec<Session>,
+) -> StoreResult<Vec<SessionRow>> {
+    let ids = sessions.iter().map(|session| session.id.clone()).collect();
+    let ends = telemetry.session_ends(ask.project.clone(), ids).await?;
+    let rows = sessions.into_iter().zip(ends);
+    Ok(rows.map(|(session, ends)| SessionRow { session, ends }).collect())
+}
+
+/// Those of some sessions that match, newest first, whenever they were created.
+async fn those(
+    telemetry: &Telemetry,
+    ask: &ListQuery,
+    ids: Vec<SessionId>,
+) -> StoreResult<Vec<SessionRow>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let paging = Paging::After { cursor: None, limit: ids.len() as u64 };
+    let test = Test::AnyOf(ids.iter().map(ToString::to_string).collect());
+    let mut query = query(ask, paging);
+    query.conditions.push(Condition { column: SessionColumn::Id, test });
+    // A session may start before the time range of one of its observations.
+    query.range = TimeRange { from: None, to: ask.range.to };
+    let sessions = telemetry.sessions(query).await?.rows;
+    with_ends(telemetry, ask, sessions).await
+}
+
+async fn sessions_of(
+    telemetry: &Telemetry,
+    ask: &ListQuery,
+    traces: Vec<TraceId>,
+) -> StoreResult<Vec<SessionId>> {
+    let traces = telemetry.find_traces(ask.project.clone(), traces).await?;
+    let mut ids: Vec<SessionId> = traces.into_iter().filter_map(|trace| trace.session).collect();
+    ids.sort();
+    ids.dedup();
+    Ok(ids)
+}
+
+impl ListedRow for SessionRow {
+    const ON: ListKind = ListKind::Sessions;
+
+    /// A session changes with its traces.
+    const WATCHED: RecordKind = RecordKind::Traces;
+
+    async fn read(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<DeadlinePage<Self>> {
+        let paging = Paging::After { cursor: ask.cursor.clone(), limit: ask.limit };
+        let (column, direction) = ask.order;
+        let order = SESSION.listed(column.0).and_then(|found| found.order).unwrap_or_default();
+        let sought = telemetry.seek_sessions(query(ask, paging), (order, direction), ask.time);
+        let DeadlinePage { page: Page { rows, total, cursor }, reached } = sought.await?;
+        let rows = with_ends(telemetry, ask, rows).await?;
+        Ok(DeadlinePage { page: Page { rows, total, cursor }, reached })
+    }
+
+    async fn arrived(
+        telemetry: &Telemetry,
+        ask: &ListQuery,
+        records: Vec<Arrival>,
+    ) -> StoreResult<Vec<Self>> {
+        let traces = records.into_iter().map(|record| match record {
+            Arrival::Trace(trace) | Arrival::Observation(trace, _) => trace,
+        });
+        let ids = sessions_of(telemetry, ask, traces.collect()).await?;
+        those(telemetry, ask, ids).await
+    }
+
+    async fn matching(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Matching> {
+        telemetry.matching_sessions(tally(ask, COUNTED)).await
+    }
+
+    async fn found(
+        telemetry: &Telemetry,
+        ask: &ListQuery,
+        hits: Vec<Observation>,
+    ) -> StoreResult<Vec<Self>> {
+        let ids = hits.into_iter().map(|hit| hit.trace).collect();
+        let ids = sessions_of(telemetry, ask, ids).await?;
+        those(telemetry, ask, ids).await
+    }
+
+    fn facts(&self) -> RowFacts {
+        let id = self.session.id.to_string();
+        RowFacts { id, failed: self.session.errors > 0, trace: None }
+    }
+
+    fn cell(&self, column: ListColumn, ctx: &RequestContext) -> Markup {
+        let session = &self.session;
+        let word = |word: Option<&str>| html! { bdi { (word.unwrap_or_default()) } };
+        match column.0 {
+            RecordField::FirstMessage => {
+                let opening = self.opening();
+                html! { span title=(opening) { bdi { (opening) } } }
+            }
+            RecordField::Output => row::preview_cell(self.output()),
+            RecordField::Session => copy::id(&session.id.to_string()),
+            RecordField::User => {
+                let user = self.word(|trace| trace.user.as_deref());
+                row::linked(user, |id| ctx.to(&["users", id]))
+            }
+            RecordField::Agent => word(self.word(|trace| trace.agent.as_deref())),
+            RecordField::Release => word(self.word(|trace| trace.release.as_deref())),
+            RecordField::Traces => html! { (figure::grouped(session.traces)) },
+            RecordField::Duration => html! { (figure::duration(self.duration())) },
+            RecordField::Tokens => {
+                figure::tokens_in_part(session.total_tokens, session.approximate_cost)
+            }
+            RecordField::Cost => figure::cost_in_part(session.cost, session.approximate_cost),
+            RecordField::Errors => errors(session.errors),
+            RecordField::Time => figure::ago(session.created_at, &ctx.time),
+            RecordField::LastActivity => figure::ago(session.last_at, &ctx.time),
+            RecordField::Environment => badge::tag(session.environment.as_str()),
+            RecordField::Name
+            | RecordField::Kind
+            | RecordField::Level
+            | RecordField::Latency
+            | RecordField::FirstToken
+            | RecordField::InputTokens
+            | RecordField::OutputTokens
+            | RecordField::Observations
+            | RecordField::Scores
+            | RecordField::Model
+            | RecordField::Tags
+            | RecordField::Status
+            | RecordField::Prompt
+            | RecordField::Version
+            | RecordField::Trace
+            | RecordField::TraceName
+            | RecordField::Parent
+            | RecordField::Id
+            | RecordField::Input
+            | RecordField::Metadata
+            | RecordField::Bookmarked
+            | RecordField::Public
+            | RecordField::Root => Markup::default(),
+        }
+    }
+
+    fn value(&self, column: ListColumn) -> CellValue {
+        let session = &self.session;
+        let text = |word: Option<&str>| CellValue::Text(word.map(str::to_owned));
+        match column.0 {
+            RecordField::FirstMessage => row::payload(self.input()),
+            RecordField::Output => row::payload(self.output()),
+            RecordField::Session => CellValue::Text(Some(session.id.to_string())),
+            RecordField::User => text(self.word(|trace| trace.user.as_deref())),
+            RecordField::Agent => text(self.word(|trace| trace.agent.as_deref())),
+            RecordField::Release => text(self.word(|trace| trace.release.as_deref())),
+            RecordField::Traces => CellValue::Whole(session.traces),
+            RecordField::Duration => CellValue::Number(Some(row::seconds(self.duration()))),
+            RecordField::Tokens => CellValue::Whole(session.total_tokens),
+            RecordField::Cost => CellValue::Number(session.cost.map(Money::dollars)),
+            RecordField::Errors => CellValue::Whole(session.errors),
+            RecordField::Time => CellValue::Time(session.created_at),
+            RecordField::LastActivity => CellValue::Time(session.last_at),
+            RecordField::Environment => text(Some(session.environment.as_str())),
+            RecordField::Name
+            | RecordField::Kind
+            | RecordField::Level
+            | RecordField::Latency
+            | RecordField::FirstToken
+            | RecordField::InputTokens
+            | RecordField::OutputTokens
+            | RecordField::Observations
+            | RecordField::Scores
+            | RecordField::Model
+            | RecordField::Tags
+            | RecordField::Status
+            | RecordField::Prompt
+            | RecordField::Version
+            | RecordField::Trace
+            | RecordField::TraceName
+            | RecordField::Parent
+            | RecordField::Id
+            | RecordField::Input
+            | RecordField::Metadata
+            | RecordField::Bookmarked
+            | RecordField::Public
+            | RecordField::Root => CellValue::Text(None),
+        }
+    }
+}
+
+/// Number of errors.
+pub(in crate::pages) fn errors(errors: u64) -> Markup {
+    html! { @if errors > 0 { span.bad { (figure::grouped(errors)) } } @else { span.muted { "0" } } }
+}
+
+pub(super) fn tally(ask: &ListQuery, at_most: u64) -> TallyQuery<SessionColumn> {
+    let (project, range) = (ask.project.clone(), ask.range);
+    TallyQuery { project, range, conditions: conditions(ask), at_most }
+}
+
+fn query(ask: &ListQuery, paging: Paging) -> SessionQuery {
+    let (project, range) = (ask.project.clone(), ask.range);
+    SessionQuery { project, range, conditions: conditions(ask), paging }
+}
+
+fn conditions(ask: &ListQuery) -> Vec<Condition<SessionColumn>> {
+    let equals = |column, word: &Option<String>| Some(Condition::equals(column, word.as_deref()?));
+    let mut conditions = ask.filter.on_sessions();
+    conditions.extend(equals(SessionColumn::Environment, &ask.environment));
+    conditions.extend(equals(SessionColumn::Agents, &ask.agent));
+    conditions
+}

@@ -1,0 +1,245 @@
+use std::collections::HashMap;
+
+use axum::extract::{Path, State};
+use maud::{Markup, html};
+use ratchet_core::catalog::annotation::{ItemKind, ItemStatus};
+use ratchet_core::catalog::review::ReviewOutcome;
+use ratchet_core::id::SessionId;
+use ratchet_core::payload::Payload;
+use ratchet_core::record::limit::elide;
+use ratchet_core::record::trace::Content;
+use ratchet_stages::source::session_title::session_titles;
+use ratchet_store::catalog::{QueueId, QueueItem, Review};
+use ratchet_store::query::{
+    Condition, Detail, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging, Test,
+    TimeRange, TraceColumn, TraceOrder, TraceQuery,
+};
+
+use super::{ROWS, must_be_assigned, review};
+use crate::components::badge::{self, Decider};
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{empty, figure};
+use crate::frame::{Page, Section};
+use crate::message_preview;
+use crate::page_error::PageResult;
+use crate::pages::calibration::{ends, refused};
+use crate::request_context::{Link, RequestContext};
+use crate::web::Web;
+
+/// Characters of a user's name.
+const NAME: usize = 40;
+
+/// What an item is about, for people.
+#[derive(Clone, Debug, Default)]
+struct Subject {
+    who: Option<String>,
+    asked: Option<String>,
+}
+
+type Subjects = HashMap<(ItemKind, String), Subject>;
+
+/// `GET …/queues/{queue}`: the items of a queue.
+pub(super) async fn show(
+    State(web): State<Web>,
+    ctx: RequestContext,
+    Path((_, id)): Path<(String, String)>,
+) -> PageResult<Markup> {
+    let of = QueueId { project: ctx.project_id(), queue: id };
+    must_be_assigned(&web, &ctx, &of).await?;
+    let queue = web.store.catalog.queue(of.clone()).await?;
+    let at = PageNumber { page: ctx.params.page(), limit: ROWS };
+    let status = ctx.params.get("status").and_then(ItemStatus::parse);
+    let items = web.store.catalog.queue_items(of.clone(), status, at).await?;
+    let total = items.total.unwrap_or_default();
+    let reviews = web.store.catalog.reviews(of.clone()).await?;
+    let mut page = Page::new(Section::Queues, queue.name.clone());
+    page.crumbs = vec![("Queues".to_owned(), Section::Queues.link(&ctx))];
+    page.summary = html! {
+        (figure::grouped(total)) " items. " (queue.description.as_deref().unwrap_or_default())
+    };
+    page.action = html! {
+        (choices(&ctx, status))
+        @if ctx.viewer.may_review().is_ok() {
+            a.button.primary href=(ctx.to(&["queues", &queue.id, "review"])) { "Review" }
+        }
+    };
+    let subjects = subjects(&web, &ctx, &items.rows).await?;
+    let mut names = HashMap::new();
+    for review in &reviews {
+        if !names.contains_key(&review.reviewer) {
+            let name = review::name(&web, review.reviewer.clone()).await;
+            names.insert(review.reviewer.clone(), name);
+        }
+    }
+    let people = People { reviews: &reviews, names: &names };
+    let rows = items.rows.iter().map(|item| row(item, &subjects, &people, &ctx)).collect();
+    let columns = vec![
+        Column::text("User"),
+        Column::wide("Request"),
+        Column::text("Type"),
+        Column::text("Status"),
+        Column::text("Reviewed by"),
+        Column::text("Added"),
+    ];
+    let caption = format!("Items of {}", queue.name);
+    page.body = if total == 0 {
+        nothing()
+    } else {
+        html! {
+            (table::table(&Table { caption, columns, rows, select_for: None }))
+            (table::numbers(&ctx.here(), at, total))
+        }
+    };
+    Ok(page.show(&ctx))
+}
+
+fn nothing() -> Markup {
+    let how = html! { p { "Select traces in a list and add them to the queue." } };
+    empty::empty("No items with this status", &how)
+}
+
+fn choices(ctx: &RequestContext, chosen: Option<ItemStatus>) -> Markup {
+    let here = ctx.here().without("page");
+    html! {
+        nav.segments aria-label="Status" {
+            a href=(here.clone().without("status"))
+              aria-current=[chosen.is_none().then_some("true")] { "all" }
+            @for (status, word) in [(ItemStatus::Pending, "waiting"), (ItemStatus::Completed, "done")] {
+                a href=(here.clone().with("status", status.as_str()))
+                  aria-current=[(chosen == Some(status)).then_some("true")] { (word) }
+            }
+        }
+    }
+}
+
+/// Who reviewed which items.
+struct People<'a> {
+    reviews: &'a [Review],
+    names: &'a HashMap<String, String>,
+}
+
+impl People<'_> {
+    fn of(&self, item: &str) -> Vec<&str> {
+        let of_item = self.reviews.iter().filter(|review| review.item == item);
+        let answered = of_item.filter(|review| review.outcome == ReviewOutcome::Answered);
+        let mut names: Vec<&str> = answered
+            .filter_map(|review| self.names.get(&review.reviewer))
+            .map(String::as_str)
+            .collect();
+        names.dedup();
+        names
+    }
+}
+
+fn row(item: &QueueItem, subjects: &Subjects, people: &People<'_>, ctx: &RequestContext) -> Row {
+    let subject = subjects.get(&(item.kind, item.object.clone())).cloned().unwrap_or_default();
+    let state = match item.status {
+        ItemStatus::Pending => badge::tag("waiting"),
+        ItemStatus::Completed => badge::decided(Decider::Human, "done"),
+    };
+    Row {
+        id: item.id.clone(),
+        link: Some(link(item, ctx)),
+        cells: vec![
+            html! { bdi { (elide(subject.who.as_deref().unwrap_or("unknown"), NAME)) } },
+            html! {
+                span title=(item.object) {
+                    bdi { (subject.asked.as_deref().unwrap_or("no text recorded")) }
+                }
+            },
+            html! { (item.kind.as_str().to_lowercase()) },
+            state,
+            html! { bdi { (people.of(&item.id).join(", ")) } },
+            figure::ago(item.created_at, &ctx.time),
+        ],
+        failed: false,
+    }
+}
+
+/// Where to look at an item: the review page while it waits, its record when it is done.
+fn link(item: &QueueItem, ctx: &RequestContext) -> Link {
+    if item.status == ItemStatus::Pending && ctx.viewer.may_review().is_ok() {
+        return ctx.to(&["queues", &item.queue, "review"]).with("item", &item.id);
+    }
+    if !ctx.viewer.can_read() {
+        return ctx.to(&["queues", &item.queue]);
+    }
+    match item.kind {
+        ItemKind::Trace => ctx.to(&["traces", &item.object]),
+        ItemKind::Session => ctx.to(&["sessions", &item.object]),
+        ItemKind::Observation => ctx.to(&["find"]).with("q", &item.object),
+    }
+}
+
+/// Who asked what, of each item.
+async fn subjects(web: &Web, ctx: &RequestContext, items: &[QueueItem]) -> PageResult<Subjects> {
+    let ids = |kind: ItemKind| -> Vec<String> {
+        let of_kind = items.iter().filter(move |item| item.kind == kind);
+        of_kind.map(|item| item.object.clone()).collect()
+    };
+    let mut subjects = of_traces(web, ctx, ids(ItemKind::Trace)).await?;
+    subjects.extend(of_observations(web, ctx, ids(ItemKind::Observation)).await?);
+    let sessions: Vec<SessionId> =
+        ids(ItemKind::Session).iter().filter_map(|id| SessionId::parse(id).ok()).collect();
+    if !sessions.is_empty() {
+        let (source, _) = ends(web, ctx);
+        let titles = session_titles(&source, sessions).await;
+        let titles = titles.map_err(|why| refused(why.into()))?;
+        subjects.extend(titles.into_iter().map(|(session, title)| {
+            let subject = Subject { who: None, asked: Some(title) };
+            ((ItemKind::Session, session.to_string()), subject)
+        }));
+    }
+    Ok(subjects)
+}
+
+fn asked(content: Option<&Content>, name: Option<&str>) -> Option<String> {
+    let input = content.and_then(|content| content.input.as_ref()).map(Payload::as_str);
+    input.map(message_preview::opening).or_else(|| name.map(str::to_owned))
+}
+
+async fn of_traces(web: &Web, ctx: &RequestContext, ids: Vec<String>) -> PageResult<Subjects> {
+    if ids.is_empty() {
+        return Ok(Subjects::new());
+    }
+    let query = TraceQuery {
+        project: ctx.project_id(),
+        range: TimeRange::default(),
+        conditions: vec![Condition { column: TraceColumn::Id, test: Test::AnyOf(ids) }],
+        order: (TraceOrder::Timestamp, Direction::Descending),
+        paging: Paging::After { cursor: None, limit: ROWS },
+        detail: Detail::Content,
+    };
+    let traces = web.store.telemetry.traces(query).await?.rows;
+    let subject = |trace: ratchet_core::record::trace::Trace| {
+        let asked = asked(trace.content.as_ref(), trace.name.as_deref());
+        ((ItemKind::Trace, trace.id.to_string()), Subject { who: trace.user, asked })
+    };
+    Ok(traces.into_iter().map(subject).collect())
+}
+
+async fn of_observations(
+    web: &Web,
+    ctx: &RequestContext,
+    ids: Vec<String>,
+) -> PageResult<Subjects> {
+    if ids.is_empty() {
+        return Ok(Subjects::new());
+    }
+    let query = ObservationQuery {
+        project: ctx.project_id(),
+        range: TimeRange::default(),
+        trace: None,
+        conditions: vec![Condition { column: ObservationColumn::Id, test: Test::AnyOf(ids) }],
+        direction: Direction::Ascending,
+        paging: Paging::After { cursor: None, limit: ROWS },
+        detail: Detail::Content,
+    };
+    let found = web.store.telemetry.observations(query).await?.rows;
+    let subject = |observation: ratchet_core::record::observation::Observation| {
+        let asked = asked(observation.content.as_ref(), observation.name.as_deref());
+        let key = (ItemKind::Observation, observation.id.to_string());
+        (key, Subject { who: None, asked })
+    };
+    Ok(found.into_iter().map(subject).collect())
+}

@@ -1,0 +1,242 @@
+//! One queue item per screen: what happened, what the judge says, and the reviewer's answer.
+
+/// The record that an item is about.
+mod record;
+/// The answer's form.
+mod form;
+/// Answers, skips, undoing and heartbeats.
+mod answer;
+/// How the items of a queue are reviewed.
+mod settings;
+
+use std::collections::BTreeSet;
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::routing::{get, post};
+use maud::{Markup, html};
+use ratchet_core::catalog::annotation::ItemKind;
+use ratchet_core::catalog::review::{ReviewOutcome, ReviewSettings, agreement, median};
+use ratchet_store::catalog::{Queue, QueueId, QueueProgress, Review, ReviewLease};
+
+use self::record::Record;
+use crate::assets;
+use crate::components::{empty, figure, toast};
+use crate::frame::{Page, Section};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::{Link, RequestContext};
+use crate::score_summary;
+use crate::viewer::{Identity, Viewer};
+use crate::web::Web;
+
+/// The reviewer on a server without users.
+const LOCAL: &str = "local";
+
+pub(super) fn routes() -> Router<Web> {
+    const QUEUE: &str = "/project/{project}/queues/{queue}";
+    let of_queue = |rest: &str| format!("{QUEUE}{rest}");
+    Router::new()
+        .route(&of_queue("/review"), get(show))
+        .route(&of_queue("/review/{item}"), post(answer::save))
+        .route(&of_queue("/review/{item}/heartbeat"), post(answer::heartbeat))
+        .route(&of_queue("/undo"), post(answer::undo))
+        .route(&of_queue("/settings"), get(settings::show).post(settings::save))
+}
+
+/// Id of the reviewer, for leases and reviews.
+fn reviewer(viewer: &Viewer) -> String {
+    match &viewer.who {
+        Identity::Person(signed_in) => signed_in.user.id.clone(),
+        Identity::Anyone => LOCAL.to_owned(),
+    }
+}
+
+/// A queue with what was done in it.
+struct Progress {
+    queue: Queue,
+    settings: ReviewSettings,
+    items: QueueProgress,
+    reviews: Vec<Review>,
+}
+
+impl Progress {
+    async fn read(web: &Web, ctx: &RequestContext, of: &QueueId) -> PageResult<Self> {
+        let catalog = &web.store.catalog;
+        let queue = catalog.queue(of.clone()).await?;
+        let settings = catalog.review_settings(of.clone()).await?;
+        let progress = catalog.queue_progress(ctx.project_id()).await?;
+        let items = progress.get(&of.queue).copied().unwrap_or_default();
+        let reviews = catalog.reviews(of.clone()).await?;
+        Ok(Self { queue, settings, items, reviews })
+    }
+
+    /// The summary in one line: progress, time per item, agreement.
+    fn summary(&self, me: &str) -> Markup {
+        let answered = self.reviews.iter().filter(|one| one.outcome == ReviewOutcome::Answered);
+        let mine: BTreeSet<&str> = answered
+            .clone()
+            .filter(|one| one.reviewer == me)
+            .map(|one| one.item.as_str())
+            .collect();
+        let seconds: Vec<u64> = answered.clone().filter_map(|one| one.seconds).collect();
+        let timed = seconds.len();
+        let agreed =
+            agreement(answered.filter_map(|one| Some((one.item.as_str(), one.is_correct?))));
+        let total = self.items.waiting + self.items.done;
+        html! {
+            span data-progress {
+                (figure::grouped(self.items.done)) " of " (figure::grouped(total)) " done, "
+                (figure::grouped(mine.len() as u64)) " by you."
+            }
+            @if let Some(seconds) = median(seconds) {
+                " Median " (seconds) " s per item, n = " (timed) "."
+            }
+            @if let Some(agreed) = agreed {
+                @let (share, interval) = score_summary::share(agreed);
+                " Reviewers agree on " (share)
+                @if let Some(interval) = interval { " (95% CI " (interval) ")" }
+                ", n = " (agreed.n) "."
+            }
+        }
+    }
+}
+
+async fn show(
+    State(web): State<Web>,
+    ctx: RequestContext,
+    Path((_, queue)): Path<(String, String)>,
+) -> PageResult<Markup> {
+    ctx.viewer.may_review()?;
+    let of = QueueId { project: ctx.project_id(), queue };
+    super::must_be_assigned(&web, &ctx, &of).await?;
+    let me = reviewer(&ctx.viewer);
+    let wanted = ctx.params.get("item").map(str::to_owned);
+    let is_wanted = wanted.is_some();
+    let lease =
+        web.store.catalog.claim_review(of.clone(), me.clone(), wanted.clone(), ctx.now).await?;
+    let progress = Progress::read(&web, &ctx, &of).await?;
+    let mut page = Page::new(Section::Queues, format!("Review {}", progress.queue.name));
+    let here = ctx.to(&["queues", &of.queue]);
+    page.crumbs = vec![
+        ("Queues".to_owned(), Section::Queues.link(&ctx)),
+        (progress.queue.name.clone(), here.clone()),
+    ];
+    page.summary = progress.summary(&me);
+    page.action = actions(&ctx, &of, &progress.reviews, &me);
+    let body = match lease {
+        Some(lease) => reviewing(&web, &ctx, (&of, &lease), &progress.settings).await?,
+        None if is_wanted => unavailable(&web, &ctx, &of, wanted.unwrap_or_default()).await?,
+        None => finished(&progress, &here),
+    };
+    page.body = html! {
+        @if let Some(words) = answer::done(&ctx) { (toast::toast(words)) }
+        (body)
+        script type="module" src=(assets::address("review.js")) {}
+    };
+    Ok(page.show(&ctx))
+}
+
+fn actions(ctx: &RequestContext, of: &QueueId, reviews: &[Review], me: &str) -> Markup {
+    let has_reviewed = reviews.iter().any(|one| one.reviewer == me);
+    html! {
+        @if has_reviewed {
+            form method="post" action=(ctx.to(&["queues", &of.queue, "undo"])) data-undo {
+                (ctx.viewer.form_token.field())
+                button.button type="submit" aria-keyshortcuts="u" { "Undo last answer " kbd { "u" } }
+            }
+        }
+        @if ctx.viewer.can_change() {
+            a.button href=(ctx.to(&["queues", &of.queue, "settings"])) { "Review settings" }
+        }
+    }
+}
+
+/// The item with its form.
+async fn reviewing(
+    web: &Web,
+    ctx: &RequestContext,
+    (of, lease): (&QueueId, &ReviewLease),
+    settings: &ReviewSettings,
+) -> PageResult<Markup> {
+    if lease.item.kind == ItemKind::Session {
+        return session_item(ctx, lease);
+    }
+    let record = match Record::load(web, ctx, &lease.item).await {
+        Ok(record) => record,
+        Err(PageError::NotFound(_)) => return Ok(gone(ctx, of, lease)),
+        Err(error) => return Err(error),
+    };
+    Ok(html! {
+        @if !settings.instructions.is_empty() {
+            p.review-instructions { bdi { (settings.instructions) } }
+        }
+        div.review {
+            section.review-record aria-label="Record" tabindex="0" { (record.show(ctx)) }
+            aside.review-side { (form::form(web, ctx, (of, lease), (&record, settings)).await?) }
+        }
+    })
+}
+
+/// A session is labelled by a rubric; its form is the one of ground truth.
+fn session_item(ctx: &RequestContext, lease: &ReviewLease) -> PageResult<Markup> {
+    let to = ctx.to(&["labels", "session", &lease.item.object]);
+    Ok(empty::empty(
+        "This item is a session",
+        &html! { p { "A session is labelled by the dimensions of a rubric." }
+        p { a.button.primary href=(to) { "Label session" } } },
+    ))
+}
+
+/// An item whose record was deleted can only be skipped.
+fn gone(ctx: &RequestContext, of: &QueueId, lease: &ReviewLease) -> Markup {
+    let how = html! {
+        p { "Its record was deleted, by retention or by a person." }
+        (form::skip(ctx, of, lease))
+    };
+    empty::empty("This item is gone", &how)
+}
+
+async fn unavailable(
+    web: &Web,
+    ctx: &RequestContext,
+    of: &QueueId,
+    item: String,
+) -> PageResult<Markup> {
+    let holder = web.store.catalog.review_holder(of.clone(), item, ctx.now).await?;
+    let holder = match holder {
+        Some(id) => Some(name(web, id).await),
+        None => None,
+    };
+    let next = ctx.to(&["queues", &of.queue, "review"]);
+    let how = html! {
+        p {
+            @match holder {
+                Some(name) => { bdi { (name) } " is reviewing it. It becomes free when they leave it." },
+                None => { "It has all its reviews." },
+            }
+        }
+        p { a.button.primary href=(next) data-next { "Next item" } }
+    };
+    Ok(empty::empty("This item is not free", &how))
+}
+
+/// Display name of a reviewer.
+pub(super) async fn name(web: &Web, id: String) -> String {
+    let user = web.store.catalog.user(id.clone()).await.ok();
+    user.map_or(id, |user| user.name.unwrap_or(user.email))
+}
+
+fn finished(progress: &Progress, queue: &Link) -> Markup {
+    let title = if progress.items.waiting == 0 { "All done" } else { "Nothing left for you" };
+    let how = html! {
+        p {
+            @if progress.items.waiting == 0 { "Every item of this queue is reviewed." }
+            @else {
+                (figure::grouped(progress.items.waiting))
+                " waiting items are held by other reviewers, or were reviewed or skipped by you."
+            }
+        }
+        p { a.button href=(queue) { "View items" } }
+    };
+    html! { div data-finished { (empty::empty(title, &how)) } }
+}
