@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::catalog::evaluator::document::{OutputDefinition, VariableMapping};
+use crate::catalog::evaluator::document::{MappedVariable, OutputDefinition};
 use crate::catalog::evaluator::variables;
 use crate::json_schema::Schema;
 use crate::payload::Json;
@@ -55,7 +55,7 @@ fn the_shipped_prompt_has_variables_with_sources() {
     let values = values(&names, &[], &record);
     assert!(values.iter().all(|(_, value)| !value.is_empty()), "{values:?}");
     let path = json!([{ "variable": "input", "source": "metadata", "jsonPath": "$.plan" }]);
-    let mapping: Vec<VariableMapping> = serde_json::from_value(path).unwrap();
+    let mapping: Vec<MappedVariable> = serde_json::from_value(path).unwrap();
     assert_eq!(super::values(&names, &mapping, &record)[0].1, "gold");
 }
 

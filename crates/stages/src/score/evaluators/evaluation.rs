@@ -29,7 +29,7 @@ use ratchet_store::project::ProjectId;
 
 use super::intake::{EvaluationPayload, look_again};
 use super::judges::{JudgeKey, OUTAGE, OpenJudge};
-use super::records::{AnsweredCall, VerdictSource, Written, is_current, score_id, written};
+use super::records::{AnsweredCall, VerdictRecords, VerdictSource, is_current, score_id, written};
 use super::rules::ProjectRules;
 use super::{EvaluationWorker, store_failure};
 use crate::llm_connections;
@@ -47,7 +47,7 @@ pub(super) struct Evaluated {
     lease: JobLease,
     pub(super) of: EvaluatorCall,
     end: EvaluationEnd,
-    pub(super) written: Option<Written>,
+    pub(super) written: Option<VerdictRecords>,
     spent: Option<(Option<Money>, Option<Money>)>,
     changed_at: Timestamp,
 }
@@ -79,7 +79,7 @@ fn failure(error: String, retry: Retry) -> EvaluationEnd {
 /// How an evaluation ended, and what it left behind.
 struct Ending {
     end: EvaluationEnd,
-    written: Option<Written>,
+    written: Option<VerdictRecords>,
     spent: Option<(Option<Money>, Option<Money>)>,
 }
 

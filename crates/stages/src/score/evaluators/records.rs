@@ -68,7 +68,7 @@ pub(super) struct AnsweredCall<'a> {
 
 /// What a verdict leaves behind.
 #[derive(Clone, Debug)]
-pub(super) struct Written {
+pub(super) struct VerdictRecords {
     pub(super) score: ScoreDraft,
     /// The trace of the model call, if there was one.
     pub(super) call: Option<(TracePatch, ObservationPatch)>,
@@ -97,7 +97,7 @@ pub(super) fn written(
     verdict: EvaluatorVerdict,
     call: Option<&AnsweredCall<'_>>,
     now: Timestamp,
-) -> Result<Written, IdError> {
+) -> Result<VerdictRecords, IdError> {
     let id = score_id(&source.evaluator.id, source.version, source.target)?;
     let stamp = Stamp::stated(now, WriteKind::Create);
     let call_trace = call.map(|call| call_records(source, &id, call, now)).transpose()?;
@@ -129,7 +129,7 @@ pub(super) fn written(
         metadata: metadata(stamp, &facts),
         ..ScoreDraft::new(id, source.target.clone(), ScoreSource::Eval, stamp)
     };
-    Ok(Written { score, call: call_trace })
+    Ok(VerdictRecords { score, call: call_trace })
 }
 
 fn call_records(
