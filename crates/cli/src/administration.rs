@@ -5,6 +5,7 @@ mod users;
 /// What a project has settled.
 mod project_settings;
 mod schedules;
+mod review_metrics;
 mod evaluators;
 mod jobs;
 mod agents;

@@ -4,6 +4,8 @@ pub(crate) mod serve;
 pub(crate) mod demo;
 /// `ratchet week`
 pub(crate) mod week;
+/// `ratchet metrics`
+pub(crate) mod metrics;
 /// `ratchet suggestions`
 pub(crate) mod suggestions;
 /// `ratchet schedule`
@@ -92,6 +94,8 @@ pub(crate) enum Command {
     Calibrate(Box<calibrate::CalibrateArgs>),
     /// Create a weekly quality report: score sessions, aggregate, suggest changes, notify
     Week(Box<week::WeekArgs>),
+    /// Show weekly review metrics: accuracy of agent and judge, satisfaction, reviews, dataset growth
+    Metrics(Box<metrics::MetricsCommand>),
     /// List and track suggestions of weekly reports
     Suggestions(Box<suggestions::SuggestionsCommand>),
     /// Manage scheduled runs

@@ -23,6 +23,8 @@ mod wire;
 pub(crate) mod send;
 /// Labels of people and a scripted judge.
 mod review;
+/// Weekly review: verdicts, draws and answers.
+mod weekly_review;
 pub(crate) mod scoring;
 pub(crate) mod closing_message;
 #[cfg(test)]

@@ -34,6 +34,12 @@ impl Environment {
         if is_valid { Self(name.into()) } else { Self::default() }
     }
 
+    /// Returns the environments of judges and experiments, which evaluators, samples and metrics
+    /// leave out.
+    pub const fn internal() -> [&'static str; 4] {
+        [INTERNAL[0], INTERNAL[1], INTERNAL[2], EXPERIMENT_ENVIRONMENT]
+    }
+
     /// Returns the environment of the calls of judges.
     pub fn of_judges() -> Self {
         Self(JUDGE_ENVIRONMENT.into())
@@ -42,8 +48,7 @@ impl Environment {
     /// Returns whether its traces are production traffic: neither calls of judges nor experiments,
     /// which evaluators, samples and metrics leave out.
     pub fn is_production_traffic(&self) -> bool {
-        let name = self.as_str();
-        !INTERNAL.contains(&name) && name != EXPERIMENT_ENVIRONMENT
+        !Self::internal().contains(&self.as_str())
     }
 
     /// Returns the name.

@@ -14,6 +14,10 @@ pub mod draw;
 pub mod estimate;
 /// Weekly metrics with targets.
 pub mod metrics;
+/// A week's facts from its draws and answers.
+pub mod week_facts;
+/// The weekly metrics as a document.
+pub mod weekly;
 /// Rules for going back to offline experiments.
 pub mod phase_rules;
 /// Proposals for the next split of the sample.

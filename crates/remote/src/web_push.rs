@@ -104,6 +104,7 @@ impl PushTarget {
             NotificationKind::TurnEnded
             | NotificationKind::ChatFailed
             | NotificationKind::WeekReport
+            | NotificationKind::ReviewDrawn
             | NotificationKind::Test => "normal",
         };
         let headers = vec![

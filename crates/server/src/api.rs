@@ -1,5 +1,5 @@
 //! Ratchet's own API, `/api/v1/…`, one file per resource. Every route but those of media, reports,
-//! suggestions, agents, chats and notifications needs an owner's key with the permission for it.
+//! suggestions, agents, review metrics, chats and notifications needs an owner's key with the permission for it.
 //!
 //! An administrator's key has access to the whole server, not only to its project: it may create
 //! keys for every project anyway.
@@ -25,6 +25,8 @@ pub mod media;
 /// Weekly reports and suggestions.
 pub mod reports;
 pub mod schedules;
+/// Weekly review metrics.
+pub mod review_metrics;
 /// Jobs of the queue, and dead letters.
 pub mod jobs;
 /// Agents of a project.
@@ -69,6 +71,8 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(reports::show, reports::keep))
         .routes(routes!(reports::suggestions))
         .routes(routes!(reports::decide))
+        .routes(routes!(review_metrics::week))
+        .routes(routes!(review_metrics::months))
         .routes(routes!(schedules::list))
         .routes(routes!(schedules::save, schedules::remove))
         .routes(routes!(schedules::switch))

@@ -6,12 +6,20 @@ pub mod answer;
 pub mod labels;
 /// Sampling of sessions for labelling.
 pub mod sampling;
+/// The weekly draw of traces for review.
+pub mod weekly_draw;
+/// Weekly metrics from draws and answers.
+pub mod weekly_metrics;
 pub mod judge_scores;
+#[cfg(test)]
+mod simulation;
 /// What judges say of the same sessions week by week.
 pub mod panel;
 pub mod trial;
 /// P(success), fitted to labels.
 pub mod success;
+/// Overrides of the offline judge's signals, drafted from labels.
+pub mod signal_overrides;
 
 use std::collections::BTreeMap;
 

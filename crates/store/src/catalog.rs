@@ -37,6 +37,8 @@ mod media;
 pub(crate) mod agent;
 /// Annotation queues.
 mod queue;
+/// Draws of weekly reviews.
+mod review_draw;
 /// The durable job queue.
 mod job;
 /// Jobs and activity of evaluators.
@@ -121,9 +123,10 @@ pub use queue::{
 pub use recording_settings::RecordingSettings;
 pub use redaction::StoredRule;
 pub use report::{NewReport, ReportEffect, SavedReport, StoredReport};
+pub use review_draw::{DrawEffect, NewDraw, SourcedItem, StoredDraw};
 pub use saved_view::{NewView, SavedView, ViewedPage};
 pub use schedule::{
-    NewSchedule, RunClaim, Schedule, ScheduleOutcome, ScheduleRun, ScheduleToggle,
+    NewSchedule, REVIEW, RunClaim, Schedule, ScheduleOutcome, ScheduleRun, ScheduleToggle,
     ScheduleWebhooks, ScheduledJob, ScheduledScoring, WEEKLY,
 };
 pub use score_config::StoredScoreConfig;

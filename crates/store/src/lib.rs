@@ -29,6 +29,8 @@ pub mod experiment;
 pub mod user;
 /// Score statistics by name.
 pub mod score_stats;
+/// Signals of traces for review, and samples drawn by them.
+pub mod review_signals;
 /// Traces, observations, sessions and scores.
 pub mod telemetry;
 /// Token counts of model calls without usage.

@@ -18,6 +18,7 @@ mod lookup;
 mod comments;
 mod queue_menu;
 mod dataset_target;
+mod table_export;
 mod sessions;
 /// One session.
 mod session;
@@ -32,6 +33,8 @@ mod score_compare;
 /// Judge calibration.
 mod calibration;
 mod labels;
+mod matrix;
+mod metrics;
 /// Online evaluators.
 mod evaluators;
 /// Weekly quality reports.
@@ -45,7 +48,7 @@ use axum::extract::State;
 use axum::http::Uri;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
-use axum::routing::get;
+use axum::routing::{any, get};
 
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::Link;
@@ -55,8 +58,9 @@ use crate::{assets, csrf, docs, page_error, policy, sign_in};
 
 pub use reports::report_document;
 
-/// Paths without a project, which redirect to the viewer's first project.
-const SHORT: [&str; 17] = [
+/// Paths without a project, which redirect to the viewer's first project. `/metrics` is not among them:
+/// it is for Prometheus.
+const SHORT: [&str; 18] = [
     "traces",
     "observations",
     "sessions",
@@ -66,6 +70,7 @@ const SHORT: [&str; 17] = [
     "reports",
     "queues",
     "labels",
+    "matrix",
     "evaluators",
     "datasets",
     "prompts",
@@ -105,8 +110,12 @@ pub fn pages(web: Web) -> Router {
         .merge(score_compare::routes())
         .merge(calibration::routes())
         .merge(labels::routes())
+        .merge(matrix::routes())
+        .merge(metrics::routes())
         .merge(evaluators::routes())
         .merge(reports::routes())
+        // Named with its project, so that the error is shown in the project's frame.
+        .route("/project/{project}/{*page}", any(not_found))
         .fallback(not_found)
         .with_state(web.clone())
         .merge(docs::pages())

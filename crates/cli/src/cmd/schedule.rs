@@ -80,7 +80,8 @@ struct AddArgs {
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
     /// Job: `weekly-report` scores the last complete week and reports on it; `score` scores the
-    /// sessions of the last seven days
+    /// sessions of the last seven days; `review-draw` draws the review sample of the last complete
+    /// week
     #[arg(long, value_name = "JOB", default_value = ScheduledJob::WEEKLY_REPORT,
         value_parser = ScheduledJob::KINDS)]
     job: String,

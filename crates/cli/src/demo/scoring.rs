@@ -24,6 +24,7 @@ use uuid::Uuid;
 use super::ledger::Ledger;
 use super::review::{self, SAMPLE, Sitting};
 use super::timeline::{HOUR, Timeline};
+use super::weekly_review::ReviewedWeek;
 use crate::local_environment;
 
 /// Hours after a week's end: the weekly report, the sample for labelling, the labels.
@@ -67,6 +68,19 @@ impl DemoScoring<'_> {
         self.scripted(&target, &rubric, (&labelled, Sitting::Second)).await?;
         let second_report = self.report(&target, &rubric, second).await?;
         tell(&format!("  {}", second_report.headline()));
+        let mut answers = 0;
+        for (week, is_finished) in [(first, true), (second, false)] {
+            let reviewed = ReviewedWeek {
+                store: &self.store,
+                project: &self.project,
+                ledger: self.ledger,
+                week,
+                monday: self.after(week, DRAW),
+                is_finished,
+            };
+            answers += reviewed.plant().await?;
+        }
+        tell(&format!("  {answers} traces of both weeks reviewed by people"));
         Ok(Reports { newest: second_report, labels: labels.len() })
     }
 

@@ -27,6 +27,8 @@ fn each_command_explains_itself() {
         "label import",
         "label export",
         "calibrate",
+        "metrics week",
+        "metrics months",
         "keys create",
         "keys list",
         "keys grant",

@@ -17,12 +17,15 @@ mod links;
 mod hostile;
 /// Keys or a mouse.
 mod hand;
+mod quality;
 /// One trace, read with keys and with the mouse.
 mod trace;
 /// Lists: filters, rows, what is done with chosen ones.
 mod lists;
 /// What lists give: one row beside them, and files.
 mod taken;
+/// What pages let people do with what they show.
+mod acting;
 mod people;
 mod shelf;
 /// Reviews of queue items.

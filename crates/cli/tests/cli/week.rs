@@ -8,6 +8,8 @@ mod agents;
 /// On a server that is up.
 mod served;
 mod trend;
+/// Weekly review metrics.
+mod review_metrics;
 /// Jobs that were given up.
 mod jobs;
 /// What runs by itself, with a clock of its own.

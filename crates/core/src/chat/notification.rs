@@ -22,15 +22,28 @@ pub enum NotificationKind {
     ChatFailed,
     /// A scheduled run has made or changed the report of a week.
     WeekReport,
+    /// A sample of traces waits for review.
+    ReviewDrawn,
     Test,
 }
 
 impl NotificationKind {
-    pub const ALL: [Self; 5] =
-        [Self::TurnEnded, Self::PersonNeeded, Self::ChatFailed, Self::WeekReport, Self::Test];
+    pub const ALL: [Self; 6] = [
+        Self::TurnEnded,
+        Self::PersonNeeded,
+        Self::ChatFailed,
+        Self::WeekReport,
+        Self::ReviewDrawn,
+        Self::Test,
+    ];
     /// Types that receivers can subscribe to.
-    pub const SUBSCRIBABLE: [Self; 4] =
-        [Self::TurnEnded, Self::PersonNeeded, Self::ChatFailed, Self::WeekReport];
+    pub const SUBSCRIBABLE: [Self; 5] = [
+        Self::TurnEnded,
+        Self::PersonNeeded,
+        Self::ChatFailed,
+        Self::WeekReport,
+        Self::ReviewDrawn,
+    ];
 
     /// Name in webhooks and the API. `session.failed` keeps its name: receivers have stored it.
     pub const fn as_str(self) -> &'static str {
@@ -39,6 +52,7 @@ impl NotificationKind {
             Self::PersonNeeded => "person.needed",
             Self::ChatFailed => "session.failed",
             Self::WeekReport => "week.report",
+            Self::ReviewDrawn => "review.drawn",
             Self::Test => "test",
         }
     }

@@ -2,6 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::estimate::{self, CategoryFigures, Figure, JudgeFigures, NotEstimable, ReviewedStratum};
 use super::phase_rules::{self, RuleState};
+use crate::catalog::agent::AgentTargets;
 use crate::review::category::Category;
 use crate::stats::interval::{Estimate, Interval, float, share};
 
@@ -48,12 +49,12 @@ impl MetricName {
     }
 
     /// Returns the target: a share or a count per week. A dataset grows if it gets an item.
-    pub const fn target(self) -> f64 {
+    pub fn target(self, targets: &AgentTargets) -> f64 {
         match self {
-            Self::AgentAccuracy => 0.9,
-            Self::JudgeAccuracy => 0.85,
-            Self::UserSatisfaction => 0.8,
-            Self::TracesReviewed => 30.0,
+            Self::AgentAccuracy => targets.agent_accuracy,
+            Self::JudgeAccuracy => targets.judge_accuracy,
+            Self::UserSatisfaction => targets.user_satisfaction,
+            Self::TracesReviewed => f64::from(targets.traces_reviewed),
             Self::DatasetGrowth => 1.0,
         }
     }
@@ -114,6 +115,7 @@ pub struct WeekFacts {
     pub thumbs_down: u64,
     /// Items added to global datasets.
     pub items_added: u64,
+    pub targets: AgentTargets,
 }
 
 /// How the reviewed traces of an estimate were selected.
@@ -184,7 +186,7 @@ pub struct Metric {
 }
 
 impl WeightedValue {
-    fn of(figure: Result<Figure, NotEstimable>) -> Self {
+    pub(super) fn of(figure: Result<Figure, NotEstimable>) -> Self {
         match figure {
             Ok(figure) => {
                 let represents = Some(figure.represents);
@@ -194,7 +196,7 @@ impl WeightedValue {
         }
     }
 
-    fn unknown(why: &NotEstimable) -> Self {
+    pub(super) fn unknown(why: &NotEstimable) -> Self {
         let reason = Some(why.to_string());
         Self { value: None, interval: None, n: 0, represents: None, reason }
     }
@@ -244,7 +246,8 @@ impl WeekFacts {
         let previous = before.map(|before| before.weighted(name));
         let predicted = (name == MetricName::AgentAccuracy)
             .then(|| WeightedValue::of(estimate::predicted_accuracy(&self.strata)));
-        let standing = Standing::of(weighted.bounds(), name.target());
+        let target = name.target(&self.targets);
+        let standing = Standing::of(weighted.bounds(), target);
         let change = previous.as_ref().and_then(|previous| change(previous, &weighted));
         Metric {
             name,
@@ -253,7 +256,7 @@ impl WeekFacts {
             prediction_powered: predicted,
             previous,
             change,
-            target: name.target(),
+            target,
             standing,
         }
     }
@@ -285,12 +288,21 @@ impl WeekFacts {
 
     fn weighted(&self, name: MetricName) -> WeightedValue {
         match name {
-            MetricName::AgentAccuracy => WeightedValue::of(estimate::agent_accuracy(&self.strata)),
-            MetricName::JudgeAccuracy => WeightedValue::of(estimate::judge_accuracy(&self.strata)),
+            MetricName::AgentAccuracy => self.covering(estimate::agent_accuracy(&self.strata)),
+            MetricName::JudgeAccuracy => self.covering(estimate::judge_accuracy(&self.strata)),
             MetricName::UserSatisfaction => self.satisfaction(),
             MetricName::TracesReviewed => WeightedValue::count(self.reviewed.len() as u64),
             MetricName::DatasetGrowth => WeightedValue::count(self.items_added),
         }
+    }
+
+    /// Traffic of agents without a draw is not represented.
+    fn covering(&self, figure: Result<Figure, NotEstimable>) -> WeightedValue {
+        let sampled: u64 = self.strata.iter().map(|stratum| stratum.population).sum();
+        let covered = share(sampled.min(self.traces), self.traces).map_or(1.0, |share| share.value);
+        WeightedValue::of(
+            figure.map(|figure| Figure { represents: figure.represents * covered, ..figure }),
+        )
     }
 
     /// Every thumb is counted; the interval is for users like those who gave them.

@@ -52,6 +52,9 @@ impl<'a, K: Ord, T> Sampler<'a, K, T> {
         let stratum =
             strata.or_insert_with(|| SampledStratum { population: 0, first: BinaryHeap::new() });
         stratum.population += 1;
+        if self.limit == 0 {
+            return;
+        }
         let key = order_key(self.seed, id);
         if stratum.first.len() < self.limit {
             stratum.first.push(Entry { key, item });

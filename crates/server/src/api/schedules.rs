@@ -104,10 +104,11 @@ impl ScheduleView {
             cron: schedule.cron.to_string(),
             zone: schedule.zone.name().to_owned(),
             job: schedule.job.kind().to_owned(),
-            judge: scoring.judge.clone(),
-            rubric: scoring.rubric.clone(),
-            max_cost: scoring.max_cost.map(Money::dollars),
-            scope: ScheduleScope::of(&scoring.scope),
+            judge: scoring.map_or(NOBODY, |scoring| &scoring.judge).to_owned(),
+            rubric: scoring.map_or(rubric::DEFAULT, |scoring| &scoring.rubric).to_owned(),
+            max_cost: scoring.and_then(|scoring| scoring.max_cost).map(Money::dollars),
+            scope: scoring
+                .map_or_else(ScheduleScope::default, |scoring| ScheduleScope::of(&scoring.scope)),
             learnings: schedule.job.learnings().map(str::to_owned),
             slack: schedule.notifies_slack,
             webhook: schedule.notifies_webhook,
@@ -125,7 +126,8 @@ pub struct ScheduleRequest {
     /// Time zone, such as `Europe/Berlin`.
     pub zone: String,
     /// What it runs: `weekly-report` (the default) scores the last complete week and reports on
-    /// it; `score` scores the sessions of the last seven days.
+    /// it; `score` scores the sessions of the last seven days; `review-draw` draws the review sample
+    /// of the last complete week.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
     /// The judge; `offline`, which costs nothing, by default.

@@ -14,12 +14,14 @@ use ratchet_remote::langfuse::client::TimeWindow;
 use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
 use ratchet_remote::webhook::{Webhook, WebhookError};
 use ratchet_store::StoreError;
-use ratchet_store::catalog::{NewNotice, ReportEffect, ScheduledJob, ScheduledScoring};
+use ratchet_store::catalog::{DrawEffect, NewNotice, ReportEffect, ScheduledJob, ScheduledScoring};
+use ratchet_store::project::ProjectId;
 use serde_json::json;
 use uuid::Uuid;
 
 use super::{DueRun, EnvironmentError, Scheduler, judge};
 use crate::review::sampling::{self, SamplePlan};
+use crate::review::weekly_draw::{self, DrawReport};
 use crate::review::{ReviewError, labels};
 use crate::score::ScoringContext;
 use crate::score::attach::Attach;
@@ -102,6 +104,7 @@ impl Scheduler {
             ScheduledJob::Scoring(scoring) => {
                 Box::pin(self.score_sessions(run, scoring, context)).await
             }
+            ScheduledJob::ReviewDraw => self.draw_review(run, (context.clock)()).await,
         }
     }
 
@@ -173,6 +176,72 @@ impl Scheduler {
             hook.send(&message, &self.outbound, &SystemBackoffClock).await?;
         }
         Ok(line)
+    }
+
+    /// Draws the week's sample of every agent and announces what is new.
+    async fn draw_review(&self, run: &DueRun, now: Timestamp) -> Result<String, ScheduledJobError> {
+        let (project, week) = (run.project(), run.week());
+        let mut lines = Vec::new();
+        for target in weekly_draw::targets(&self.store, project, &week).await? {
+            let report = weekly_draw::draw(&self.store, (project, &week), &target, now).await?;
+            lines.push(match report.effect {
+                DrawEffect::Made => {
+                    format!(
+                        "{} of {} traces drawn into {}",
+                        report.drawn, report.traces, report.queue
+                    )
+                }
+                DrawEffect::Known => format!("{} was drawn before", report.queue),
+            });
+            if report.effect == DrawEffect::Made && report.drawn > 0 {
+                self.notify_draw(project, (&report, &week.to_string()), now).await?;
+            }
+        }
+        if lines.is_empty() {
+            return Ok(format!("no traces in the week of {week}"));
+        }
+        Ok(lines.join("; "))
+    }
+
+    async fn notify_draw(
+        &self,
+        project: &ProjectId,
+        (report, week): (&DrawReport, &str),
+        now: Timestamp,
+    ) -> Result<(), ScheduledJobError> {
+        let path = format!("/project/{project}/queues/{}", report.queue_id);
+        let url = format!("{}{path}", self.server);
+        let title = format!("{} traces wait for review in {}", report.drawn, report.queue);
+        let text = format!("Drawn from {} traces of the week of {week}.", report.traces);
+        let data = json!({
+            "project": project.as_str(),
+            "week": week,
+            "queue": report.queue,
+            "agent": report.agent,
+            "drawn": report.drawn,
+            "title": title,
+            "text": text,
+            "path": path,
+            "url": url,
+        });
+        let kind = NotificationKind::ReviewDrawn;
+        let message = Message {
+            event: kind.as_str().to_owned(),
+            title,
+            text,
+            sections: Vec::new(),
+            link: Some(url),
+            data,
+        };
+        let new = NewNotice {
+            id: format!("review-{}-{week}", report.queue_id),
+            kind,
+            session: None,
+            message: message.payload(now).to_string(),
+        };
+        self.store.catalog.post_notice(project.clone(), new, now).await?;
+        self.store.catalog.wake_delivery();
+        Ok(())
     }
 
     async fn session_scoring(

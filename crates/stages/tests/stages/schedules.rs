@@ -23,8 +23,9 @@ use ratchet_store::catalog::{
     ScheduledScoring,
 };
 use ratchet_store::project::ProjectId;
-use ratchet_testkit::build::{START, project};
+use ratchet_testkit::build::{START, batch, project, trace};
 use ratchet_testkit::folder::DataFolder;
+use ratchet_testkit::recording::RecordBatch as _;
 use serde_json::Value;
 
 /// A machine whose judge is the offline one, or cannot be had.
@@ -154,7 +155,7 @@ async fn a_schedule_has_one_run_at_a_time() {
 async fn a_schedule_may_score_without_a_report() {
     let server = Server::start(true).await;
     let weekly = server.schedule("weekly").await;
-    let scoring = ScheduledScoring { max_cost: None, ..weekly.job.scoring().clone() };
+    let scoring = ScheduledScoring { max_cost: None, ..weekly.job.scoring().unwrap().clone() };
     let new = NewSchedule {
         name: "nightly".to_owned(),
         cron: weekly.cron,
@@ -218,5 +219,28 @@ async fn a_requested_or_retried_run_does_not_wait_for_a_clock_that_was_set_back(
     for (now, expected) in [(later(3), 0), (later(3_604), 1)] {
         let due = runner(&server.data, "d").claim_due(&server.shop, now).await.unwrap();
         assert_eq!(due.len(), expected);
+    }
+}
+
+#[tokio::test]
+async fn the_review_sample_is_drawn_on_monday_and_announced_once() {
+    let server = Server::start(true).await;
+    let (catalog, secrets) = (server.data.catalog(), server.data.folder().secrets.clone());
+    let events = vec![NotificationKind::ReviewDrawn];
+    let url = "https://example.com/";
+    let (new, _) = notify::webhook("ops", url, events, &OutboundPolicy::unrestricted()).unwrap();
+    let ops = catalog.add_notice_receiver(server.shop.clone(), new, secrets, START).await.unwrap();
+    let review = server.schedule("review").await;
+    assert_eq!(review.cron.to_string(), "0 6 * * MON");
+    let recorded = batch(&server.shop).with(trace("t").beginning(0).agent("support")).build();
+    server.data.telemetry().record(recorded).await.unwrap();
+    let drawn = "1 of 1 traces drawn into weekly-review";
+    for (seconds, expected) in [(0, drawn), (9, "weekly-review was drawn before")] {
+        let run = server.claim("review", later(7 * 86_400 + seconds)).await.unwrap();
+        let line = server.scheduler.run_one(&run, &|| false).await.unwrap();
+        assert_eq!(line, expected);
+        let told = catalog.notice_deliveries(server.shop.clone(), ops.id.clone(), 9).await.unwrap();
+        let kinds: Vec<_> = told.iter().map(|one| one.kind).collect();
+        assert_eq!(kinds, [NotificationKind::ReviewDrawn]);
     }
 }

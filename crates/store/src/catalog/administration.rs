@@ -10,6 +10,8 @@ use crate::{StoreError, StoreResult};
 
 /// Every table with project data, in deletion order: those that reference others first.
 pub(crate) const TABLES: &[&str] = &[
+    "review_item",
+    "review_draw",
     "agent",
     "annotation_assignment",
     "annotation_review",

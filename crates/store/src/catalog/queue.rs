@@ -135,6 +135,29 @@ impl Catalog {
         self.transact(move |tx| find_queue(tx, &of)).await
     }
 
+    /// Returns the queue of a name, creating it if there is none.
+    ///
+    /// # Errors
+    /// Fails if a redaction rule matches the name.
+    pub async fn ensure_queue(
+        &self,
+        project: ProjectId,
+        new: NewQueue,
+        now: Timestamp,
+    ) -> StoreResult<Queue> {
+        let (of, name) = (project.clone(), new.name.clone());
+        let known = self.transact(move |tx| {
+            let sql = format!(
+                "SELECT {QUEUE_COLUMNS} FROM annotation_queue WHERE project = $1 AND name = $2"
+            );
+            tx.one(&sql, &[(&of).into(), (&name).into()], read_queue)
+        });
+        match known.await? {
+            Some(known) => Ok(known),
+            None => self.create_queue(project, new, now).await,
+        }
+    }
+
     /// Adds an item to a queue. If the object is already pending there, returns that item.
     ///
     /// # Errors
@@ -330,7 +353,12 @@ fn check_score_configs(tx: &Tx<'_>, project: &ProjectId, ids: &[String]) -> Stor
     Ok(())
 }
 
-fn add(tx: &Tx<'_>, to: &QueueId, new: NewQueueItem, now: Timestamp) -> StoreResult<QueueItem> {
+pub(super) fn add(
+    tx: &Tx<'_>,
+    to: &QueueId,
+    new: NewQueueItem,
+    now: Timestamp,
+) -> StoreResult<QueueItem> {
     if new.status == ItemStatus::Pending
         && let Some(waiting) = find_waiting(tx, to, &new)?
     {

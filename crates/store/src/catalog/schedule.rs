@@ -5,6 +5,7 @@ mod run;
 
 use ratchet_core::calendar::Zone;
 use ratchet_core::cron::Cron;
+use ratchet_core::judge::rubric;
 use ratchet_core::money::Money;
 use ratchet_core::quality::report::ReportScope;
 use ratchet_core::secret::Secret;
@@ -28,6 +29,10 @@ const MAX_SCHEDULES: usize = 100;
 pub const WEEKLY: &str = "weekly";
 /// Sundays at 02:00.
 const WEEKLY_CRON: &str = "0 2 * * SUN";
+/// Name of the schedule that draws every project's review sample.
+pub const REVIEW: &str = "review";
+/// Mondays at 06:00.
+const REVIEW_CRON: &str = "0 6 * * MON";
 
 /// When a job runs, again and again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +72,9 @@ pub struct ScheduleWebhooks {
     pub webhook: Option<Secret>,
 }
 
+/// The judge of jobs that need none.
+const NO_JUDGE: &str = "none";
+
 const COLUMNS: &str = "name, cron, zone, judge, learnings, slack, webhook, is_on, due_after, \
                        created_at, rubric, max_cost, job, scope";
 
@@ -74,7 +82,8 @@ const SCHEDULES: ProjectTable<Schedule> =
     ProjectTable::new(("schedule", "schedule"), COLUMNS, read).by("name").in_order("name");
 
 impl Catalog {
-    /// Creates the weekly schedule of a project, turned on, if it has none.
+    /// Creates the schedules that every project has, turned on, where they are missing: the weekly
+    /// report and the draw of the review sample.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -85,18 +94,25 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<()> {
         self.transact(move |tx| {
-            tx.execute(
-                "INSERT INTO schedule (project, name, cron, zone, judge, is_on, due_after, \
-                 created_at) VALUES ($1, $2, $3, $4, 'offline', 1, $5, $5) \
-                 ON CONFLICT (project, name) DO NOTHING",
-                &[
-                    (&project).into(),
-                    WEEKLY.into(),
-                    WEEKLY_CRON.into(),
-                    zone.name().into(),
-                    now.into(),
-                ],
-            )?;
+            for (name, cron, judge, job) in [
+                (WEEKLY, WEEKLY_CRON, "offline", ScheduledJob::WEEKLY_REPORT),
+                (REVIEW, REVIEW_CRON, NO_JUDGE, ScheduledJob::REVIEW_DRAW),
+            ] {
+                tx.execute(
+                    "INSERT INTO schedule (project, name, cron, zone, judge, job, is_on, \
+                     due_after, created_at) VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $7) \
+                     ON CONFLICT (project, name) DO NOTHING",
+                    &[
+                        (&project).into(),
+                        name.into(),
+                        cron.into(),
+                        zone.name().into(),
+                        judge.into(),
+                        job.into(),
+                        now.into(),
+                    ],
+                )?;
+            }
             Ok(())
         })
         .await
@@ -144,15 +160,15 @@ impl Catalog {
                     (&new.name).into(),
                     new.cron.to_string().into(),
                     new.zone.name().into(),
-                    (&scoring.judge).into(),
+                    scoring.map_or(NO_JUDGE, |scoring| &scoring.judge).into(),
                     new.job.learnings().into(),
                     seal(new.slack.as_ref())?,
                     seal(new.webhook.as_ref())?,
                     now.into(),
-                    (&scoring.rubric).into(),
-                    scoring.max_cost.map(Money::pico).into(),
+                    scoring.map_or(rubric::DEFAULT, |scoring| &scoring.rubric).into(),
+                    scoring.and_then(|scoring| scoring.max_cost).map(Money::pico).into(),
                     new.job.kind().into(),
-                    scope_text(&scoring.scope).into(),
+                    scoring.and_then(|scoring| scope_text(&scoring.scope)).into(),
                 ],
             )?;
             let verb = if known.is_some() { AuditAction::Changed } else { AuditAction::Made };
@@ -195,8 +211,8 @@ impl Catalog {
     /// Deletes a schedule and its run history.
     ///
     /// # Errors
-    /// Fails if the project has no such schedule, and for the weekly schedule, which can only be
-    /// paused.
+    /// Fails if the project has no such schedule, and for the schedules that every project has,
+    /// which can only be paused.
     pub async fn remove_schedule(
         &self,
         project: ProjectId,
@@ -204,8 +220,8 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<()> {
         self.transact(move |tx| {
-            if name == WEEKLY {
-                let why = "the weekly schedule cannot be deleted; pause it instead".to_owned();
+            if [WEEKLY, REVIEW].contains(&name.as_str()) {
+                let why = format!("the {name} schedule cannot be deleted; pause it instead");
                 return Err(StoreError::BadQuery(why));
             }
             SCHEDULES.delete(tx, &project, &name)?;

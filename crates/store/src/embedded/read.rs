@@ -6,6 +6,7 @@ pub(super) mod sessions;
 pub(super) mod users;
 pub(super) mod scores;
 pub(super) mod score_stats;
+pub(super) mod review_signals;
 pub(super) mod attached;
 pub(super) mod trace_stream;
 pub(super) mod trace_pages;

@@ -1,9 +1,11 @@
-use ratchet_core::id::SessionId;
+use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::record::session::Session;
+use ratchet_core::review::draw::WeekDraw;
 
 use super::{TelemetryDb, read};
 use crate::project::ProjectId;
 use crate::query::{Page, SessionEnds, SessionQuery};
+use crate::review_signals::{DrawQuery, ReviewedSignal, SignalQuery, WeekSignals};
 use crate::score_stats::{PairQuery, Pairs, Sample, SampleQuery};
 use crate::user::{UserDay, UserQuery, UserScope, Users};
 use crate::{StoreError, StoreResult};
@@ -51,6 +53,33 @@ impl TelemetryDb {
 
     pub(crate) async fn score_pairs(&self, query: PairQuery) -> StoreResult<Pairs> {
         let read = move |db: &_| read::score_stats::pairs(db, &query);
+        self.shared.readers.read(move |db| read(db).map_err(StoreError::database)).await
+    }
+
+    pub(crate) async fn traced_agents(
+        &self,
+        query: SignalQuery,
+    ) -> StoreResult<Vec<(Option<String>, u64)>> {
+        let read = move |db: &_| read::review_signals::agents(db, &query);
+        self.shared.readers.read(move |db| read(db).map_err(StoreError::database)).await
+    }
+
+    pub(crate) async fn week_signals(&self, query: SignalQuery) -> StoreResult<WeekSignals> {
+        let read = move |db: &_| read::review_signals::signals(db, &query);
+        self.shared.readers.read(move |db| read(db).map_err(StoreError::database)).await
+    }
+
+    pub(crate) async fn draw_week(&self, query: DrawQuery) -> StoreResult<WeekDraw> {
+        let read = move |db: &_| read::review_signals::draw(db, &query);
+        self.shared.readers.read(move |db| read(db).map_err(StoreError::database)).await
+    }
+
+    pub(crate) async fn review_answers(
+        &self,
+        project: ProjectId,
+        traces: Vec<TraceId>,
+    ) -> StoreResult<Vec<ReviewedSignal>> {
+        let read = move |db: &_| read::review_signals::answers(db, &project, &traces);
         self.shared.readers.read(move |db| read(db).map_err(StoreError::database)).await
     }
 }

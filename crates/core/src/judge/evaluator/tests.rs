@@ -64,30 +64,30 @@ fn output(value: Value) -> OutputDefinition {
 }
 
 #[track_caller]
-fn check(definition: &OutputDefinition, score: Value, expected: Option<SentValue>) {
+fn check(definition: &OutputDefinition, score: &Value, expected: Option<&SentValue>) {
     let answer = json!({ "reasoning": "because", "score": score });
     let schema = Schema::read(&Json::from_value(&schema(definition))).unwrap();
     let value = read(definition, &answer).ok().map(|verdict| verdict.value);
-    assert_eq!(value, expected, "{score}");
+    assert_eq!(value.as_ref(), expected, "{score}");
     assert_eq!(schema.check(&answer).is_ok(), expected.is_some(), "{score}");
 }
 
 #[test]
 fn answers_are_checked_against_their_definition() {
     let number = output(json!({ "dataType": "NUMERIC", "minValue": 0.0, "maxValue": 1.0 }));
-    check(&number, json!(0.25), Some(SentValue::Number(0.25)));
-    check(&number, json!(1.5), None);
-    check(&number, json!("0.5"), None);
+    check(&number, &json!(0.25), Some(&SentValue::Number(0.25)));
+    check(&number, &json!(1.5), None);
+    check(&number, &json!("0.5"), None);
     let truth = output(json!({ "dataType": "BOOLEAN" }));
-    check(&truth, json!(true), Some(SentValue::Bool(true)));
-    check(&truth, json!(1), None);
+    check(&truth, &json!(true), Some(&SentValue::Bool(true)));
+    check(&truth, &json!(1), None);
     let label = output(json!({ "dataType": "CATEGORICAL", "categories": ["good", "bad"] }));
-    check(&label, json!("bad"), Some(SentValue::Text("bad".to_owned())));
-    check(&label, json!("ugly"), None);
-    check(&label, json!([]), None);
+    check(&label, &json!("bad"), Some(&SentValue::Text("bad".to_owned())));
+    check(&label, &json!("ugly"), None);
+    check(&label, &json!([]), None);
     let several = json!({ "dataType": "CATEGORICAL", "categories": ["a", "b"],
         "shouldAllowMultipleMatches": true });
-    check(&output(several), json!(["b", "a"]), Some(SentValue::Text("b, a".to_owned())));
+    check(&output(several), &json!(["b", "a"]), Some(&SentValue::Text("b, a".to_owned())));
 }
 
 proptest! {

@@ -38,6 +38,7 @@ fn example() -> WeekFacts {
         thumbs_up: 170,
         thumbs_down: 30,
         items_added: 12,
+        targets: AgentTargets::default(),
     }
 }
 

@@ -11,8 +11,8 @@ pub struct WebhookRequest {
     pub name: String,
     /// The URL, http or https. It is stored encrypted and not shown again.
     pub url: String,
-    /// Subscribed events: `turn.ended`, `person.needed`, `session.failed`, `week.report`; all by
-    /// default.
+    /// Subscribed events: `turn.ended`, `person.needed`, `session.failed`, `week.report`,
+    /// `review.drawn`; all by default.
     pub events: Option<Vec<String>>,
 }
 

@@ -182,7 +182,7 @@ impl EvaluationWorker {
         let changed_at = payload
             .as_ref()
             .map_or(job.enqueued_at, |payload| Timestamp::from_nanos(payload.changed_at));
-        let ending = match payload.as_ref().and_then(|payload| payload.target()) {
+        let ending = match payload.as_ref().and_then(EvaluationPayload::target) {
             Some(target) => {
                 let payload = payload.as_ref();
                 let subject = payload.and_then(|it| subject(&job.project, &rules, it, &target));

@@ -126,7 +126,7 @@ pub(super) fn written(
         data_type: Some(data_type),
         comment: Field::new(verdict.rationale, stamp),
         environment: Field::new(source.environment.clone(), stamp),
-        metadata: metadata(stamp, facts),
+        metadata: metadata(stamp, &facts),
         ..ScoreDraft::new(id, source.target.clone(), ScoreSource::Eval, stamp)
     };
     Ok(Written { score, call: call_trace })
@@ -172,7 +172,7 @@ fn call_records(
         environment,
         input,
         output,
-        metadata: metadata(stamp, facts),
+        metadata: metadata(stamp, &facts),
         root: Field::new(id, stamp),
         ..TracePatch::new(trace)
     };
@@ -186,7 +186,7 @@ fn messages(prompt: &EvaluatorPrompt) -> Value {
     all.map(|(role, text)| json!({ "role": role, "content": text })).collect()
 }
 
-fn metadata<const N: usize>(stamp: Stamp, facts: [(&str, Value); N]) -> Metadata {
+fn metadata<const N: usize>(stamp: Stamp, facts: &[(&str, Value); N]) -> Metadata {
     let stamped = |value: &Value| StampedValue { stamp, value: Some(Json::from_value(value)) };
     let known = facts.iter().filter(|(_, value)| !value.is_null());
     Metadata::new(known.map(|(key, value)| ((*key).to_owned(), stamped(value))))

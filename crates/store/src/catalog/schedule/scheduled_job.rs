@@ -12,6 +12,8 @@ pub enum ScheduledJob {
     },
     /// Scores the sessions of the seven days before the run, without a report.
     Scoring(ScheduledScoring),
+    /// Draws the review sample of the last complete week.
+    ReviewDraw,
 }
 
 /// How a scheduled job scores sessions.
@@ -28,17 +30,21 @@ pub struct ScheduledScoring {
 
 impl ScheduledJob {
     /// The names of all jobs.
-    pub const KINDS: [&'static str; 2] = [Self::WEEKLY_REPORT, Self::SCORING];
+    pub const KINDS: [&'static str; 3] = [Self::WEEKLY_REPORT, Self::SCORING, Self::REVIEW_DRAW];
     /// The name of the weekly report.
     pub const WEEKLY_REPORT: &'static str = "weekly-report";
     /// The name of scoring without a report.
     pub const SCORING: &'static str = "score";
+
+    /// The name of the draw of a week's review sample.
+    pub const REVIEW_DRAW: &'static str = "review-draw";
 
     /// Builds a job from its name; `None` for an unknown name.
     pub fn new(kind: &str, scoring: ScheduledScoring, learnings: Option<String>) -> Option<Self> {
         match kind {
             Self::WEEKLY_REPORT => Some(Self::WeeklyReport { scoring, learnings }),
             Self::SCORING => Some(Self::Scoring(scoring)),
+            Self::REVIEW_DRAW => Some(Self::ReviewDraw),
             _ => None,
         }
     }
@@ -48,13 +54,15 @@ impl ScheduledJob {
         match self {
             Self::WeeklyReport { .. } => Self::WEEKLY_REPORT,
             Self::Scoring(_) => Self::SCORING,
+            Self::ReviewDraw => Self::REVIEW_DRAW,
         }
     }
 
-    /// Returns how it scores sessions.
-    pub const fn scoring(&self) -> &ScheduledScoring {
+    /// Returns how it scores sessions; `None` if it does not.
+    pub const fn scoring(&self) -> Option<&ScheduledScoring> {
         match self {
-            Self::WeeklyReport { scoring, .. } | Self::Scoring(scoring) => scoring,
+            Self::WeeklyReport { scoring, .. } | Self::Scoring(scoring) => Some(scoring),
+            Self::ReviewDraw => None,
         }
     }
 
@@ -62,7 +70,7 @@ impl ScheduledJob {
     pub fn learnings(&self) -> Option<&str> {
         match self {
             Self::WeeklyReport { learnings, .. } => learnings.as_deref(),
-            Self::Scoring(_) => None,
+            Self::Scoring(_) | Self::ReviewDraw => None,
         }
     }
 }

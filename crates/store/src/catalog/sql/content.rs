@@ -2,7 +2,7 @@ use super::Value;
 
 /// Tables that clients fill with content. Settings, keys, logins, jobs and the audit log are not
 /// among them: they must work when the disk is full, so that somebody can make room.
-const CONTENT_TABLES: [&str; 15] = [
+const CONTENT_TABLES: [&str; 17] = [
     "annotation_item",
     "annotation_queue",
     "annotation_review",
@@ -14,6 +14,8 @@ const CONTENT_TABLES: [&str; 15] = [
     "model",
     "product_feedback",
     "prompt",
+    "review_draw",
+    "review_item",
     "saved_view",
     "score_config",
     "skill",

@@ -69,12 +69,12 @@ fn part(schedule: &Schedule, runs: &[ScheduleRun], ctx: &RequestContext) -> Mark
                 @if schedule.is_on { span.badge.good { "on" } } @else { span.badge.warn { "paused" } } }
             p {
                 (description(&schedule.job)) " " (times(&schedule.cron.to_string(), schedule.zone.name()))
-                ", judge " (badge::tag(&schedule.job.scoring().judge))
-                ", rubric " (badge::tag(&schedule.job.scoring().rubric))
-                @if !schedule.job.scoring().scope.is_all() {
-                    ", only " (badge::tag(&schedule.job.scoring().scope.words()))
+                @if let Some(scoring) = schedule.job.scoring() {
+                    ", judge " (badge::tag(&scoring.judge))
+                    ", rubric " (badge::tag(&scoring.rubric))
+                    @if !scoring.scope.is_all() { ", only " (badge::tag(&scoring.scope.words())) }
+                    @if let Some(most) = scoring.max_cost { ", max " (figure::money(most)) }
                 }
-                @if let Some(most) = schedule.job.scoring().max_cost { ", max " (figure::money(most)) }
                 ". "
                 @if let Some(next) = next { "Next run: " (figure::when(next, &ctx.time)) "." }
                 @if schedule.notifies_slack { " Notifies Slack." }
@@ -100,6 +100,7 @@ const fn description(job: &ScheduledJob) -> &'static str {
     match job {
         ScheduledJob::WeeklyReport { .. } => "Scores and reports the previous week.",
         ScheduledJob::Scoring(_) => "Scores the sessions of the last 7 days.",
+        ScheduledJob::ReviewDraw => "Draws the previous week's review sample.",
     }
 }
 

@@ -46,6 +46,7 @@ const fn news(kind: NotificationKind) -> (&'static str, &'static str) {
         NotificationKind::PersonNeeded => ("person-needed", "Input needed"),
         NotificationKind::ChatFailed => ("session-failed", "Chat failed"),
         NotificationKind::WeekReport => ("week-report", "Weekly report ready"),
+        NotificationKind::ReviewDrawn => ("review-drawn", "Traces wait for review"),
         NotificationKind::Test => ("test", "Test"),
     }
 }

@@ -1,0 +1,216 @@
+use clap::{Args, Subcommand};
+use ratchet_core::review::metrics::{Basis, Metric, MetricName, WeightedValue};
+use ratchet_core::review::phase_rules::RuleState;
+use ratchet_core::review::weekly::{
+    CategoryView, MonthAccuracy, WeeklyMetrics, interval_text, value_text,
+};
+use ratchet_server::api::review_metrics::MetricsRequest;
+
+use crate::data_target::{self, ProjectArgs};
+use crate::exit::Outcome;
+use crate::print::{print, table};
+use crate::runtime;
+
+/// `ratchet metrics …`
+#[derive(Args, Debug)]
+pub(crate) struct MetricsCommand {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Show the metrics of a week, raw and weighted, with intervals and targets
+    Week(WeekArgs),
+    /// Show agent and judge accuracy by month
+    Months(ProjectArgs),
+}
+
+#[derive(Args, Debug)]
+struct WeekArgs {
+    /// The week that contains this day, such as 2026-11-08; weeks start on Sunday [default: the last
+    /// full week]
+    #[arg(long, value_name = "DATE")]
+    of: Option<String>,
+    /// Time zone, such as Europe/Berlin [default: that of the review schedule]
+    #[arg(long, value_name = "ZONE")]
+    zone: Option<String>,
+    /// Only traces of this agent
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Only traces in this environment
+    #[arg(long, value_name = "NAME")]
+    environment: Option<String>,
+    /// Only traces of this release
+    #[arg(long, value_name = "NAME")]
+    release: Option<String>,
+    /// Print CSV, one line per metric
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+    #[command(flatten)]
+    project: ProjectArgs,
+}
+
+/// Runs `ratchet metrics`.
+pub(crate) fn run(command: &MetricsCommand) -> anyhow::Result<Outcome> {
+    runtime::block_on(async {
+        match &command.action {
+            Action::Week(args) => week(args).await,
+            Action::Months(args) => months(args).await,
+        }
+    })
+}
+
+async fn week(args: &WeekArgs) -> anyhow::Result<Outcome> {
+    let request = MetricsRequest {
+        week: args.of.clone(),
+        zone: args.zone.clone(),
+        agent: args.agent.clone(),
+        environment: args.environment.clone(),
+        release: args.release.clone(),
+        format: None,
+    };
+    let work =
+        data_target::with_project(&args.project, "ratchet metrics", async |target, project| {
+            target.week_metrics(&project.id, request).await
+        });
+    let metrics = work.await?;
+    if args.csv {
+        print(&metrics.to_csv())?;
+    } else {
+        args.project.output.show(&metrics, week_text)?;
+    }
+    Ok(Outcome::Done)
+}
+
+async fn months(args: &ProjectArgs) -> anyhow::Result<Outcome> {
+    let months = data_target::with_project(args, "ratchet metrics", async |target, project| {
+        target.month_metrics(&project.id).await
+    })
+    .await?;
+    args.output.show(&months, |months| months_text(months))?;
+    Ok(Outcome::Done)
+}
+
+fn week_text(metrics: &WeeklyMetrics) -> String {
+    let scope = &metrics.scope;
+    let mut text = format!("Week {} to {} ({})", scope.week, scope.last_day, scope.zone);
+    let cuts =
+        [("agent", &scope.agent), ("environment", &scope.environment), ("release", &scope.release)];
+    for (name, value) in cuts {
+        if let Some(value) = value {
+            text += &format!(", {name} {value}");
+        }
+    }
+    text += &format!("\n{}\n\n", sample_text(metrics));
+    let rows: Vec<_> = metrics.metrics.iter().map(metric_row).collect();
+    text += &table(
+        ["METRIC", "WEIGHTED", "95% CI", "N", "RAW", "PREVIOUS", "CHANGE", "TARGET", "STANDING"],
+        &rows,
+    );
+    for metric in &metrics.metrics {
+        if let Some(reason) = &metric.weighted.reason {
+            text += &format!("{}: {reason}\n", metric.name.title());
+        }
+    }
+    if !metrics.categories.is_empty() {
+        let rows: Vec<_> = metrics.categories.iter().map(category_row).collect();
+        let head = [
+            "CATEGORY", "SIGNALS", "TRACES", "REVIEWED", "ACCURACY", "95% CI", "EXPECTED", "YIELD",
+        ];
+        text += &format!("\n{}", table(head, &rows));
+    }
+    let on = metrics.signals.iter().filter(|signal| signal.state == RuleState::On);
+    for signal in on {
+        text += &format!("\n{}. {}\n", signal.title, signal.action);
+    }
+    text
+}
+
+fn sample_text(metrics: &WeeklyMetrics) -> String {
+    let traces = metrics.traces;
+    match metrics.basis {
+        Basis::Drawn => {
+            let state = if metrics.provisional { ", provisional" } else { "" };
+            let (done, drawn) = (metrics.drawn_reviewed, metrics.drawn);
+            format!("{traces} traces; {done} of {drawn} drawn traces reviewed{state}")
+        }
+        Basis::Chosen => format!(
+            "{traces} traces; no sample was drawn: weighted values assume that reviewed traces are \
+             typical of their category"
+        ),
+    }
+}
+
+fn share(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| value_text(MetricName::AgentAccuracy, value))
+}
+
+fn metric_row(metric: &Metric) -> [String; 9] {
+    let name = metric.name;
+    let value =
+        |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| value_text(name, value));
+    let interval = metric.weighted.interval.filter(|_| !name.is_count());
+    let change = metric.change.map_or_else(
+        || "-".to_owned(),
+        |change| {
+            let sign = if change.value < 0.0 { "-" } else { "+" };
+            let noise = if change.signal { "" } else { " (noise)" };
+            format!("{sign}{}{noise}", value_text(name, change.value.abs()))
+        },
+    );
+    [
+        name.title().to_owned(),
+        value(metric.weighted.value),
+        interval.map_or_else(|| "-".to_owned(), |ends| interval_text(name, ends)),
+        metric.weighted.n.to_string(),
+        value(metric.raw.value),
+        value(metric.previous.as_ref().and_then(|previous| previous.value)),
+        change,
+        value(Some(metric.target)),
+        metric.standing.as_str().to_owned(),
+    ]
+}
+
+fn category_row(category: &CategoryView) -> [String; 8] {
+    let interval = |value: &WeightedValue| {
+        let ends = value.interval;
+        ends.map_or_else(|| "-".to_owned(), |ends| interval_text(MetricName::AgentAccuracy, ends))
+    };
+    [
+        category.category.as_str().to_owned(),
+        category.signals.clone(),
+        category.population.to_string(),
+        category.reviewed.to_string(),
+        share(category.accuracy.value),
+        interval(&category.accuracy),
+        share(Some(category.expected)),
+        share(category.yielded.as_ref().and_then(|yielded| yielded.value)),
+    ]
+}
+
+fn months_text(months: &[MonthAccuracy]) -> String {
+    if months.is_empty() {
+        return "no drawn weeks yet; the first draw is on Monday 06:00, or start it with `ratchet \
+                schedule run review`\n"
+            .to_owned();
+    }
+    let row = |month: &MonthAccuracy| {
+        let both = |value: &WeightedValue| match value.interval {
+            Some(ends) => {
+                let ends = interval_text(MetricName::AgentAccuracy, ends);
+                format!("{} ({ends})", share(value.value))
+            }
+            None => share(value.value),
+        };
+        [
+            month.month.clone(),
+            both(&month.agent_accuracy),
+            both(&month.judge_accuracy),
+            month.reviewed.to_string(),
+            month.dataset_size.to_string(),
+        ]
+    };
+    let rows: Vec<_> = months.iter().map(row).collect();
+    table(["MONTH", "AGENT ACCURACY", "JUDGE ACCURACY", "REVIEWED", "DATASET SIZE"], &rows)
+}

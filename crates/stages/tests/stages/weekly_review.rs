@@ -1,0 +1,199 @@
+use ratchet_core::calendar::{Week, Zone};
+use ratchet_core::record::score::ScoreSource;
+use ratchet_core::review::category::Category;
+use ratchet_core::review::draw::Selection;
+use ratchet_core::review::metrics::{Basis, Standing};
+use ratchet_core::time::Timestamp;
+use ratchet_stages::review::weekly_draw::{self, DrawReport};
+use ratchet_stages::review::weekly_metrics::{self, MetricsFilter};
+use ratchet_store::catalog::{DrawEffect, NewProject, QueueId, StoredDraw};
+use ratchet_store::project::ProjectId;
+use ratchet_store::query::PageNumber;
+use ratchet_testkit::build::{BatchBuilder, START, batch, project, score, trace};
+use ratchet_testkit::folder::DataFolder;
+use ratchet_testkit::recording::RecordBatch as _;
+
+/// Traces of the worked example by category: thumb, judge and how many.
+const EXAMPLE: [(Option<f64>, Option<f64>, usize); 6] = [
+    (Some(0.0), Some(0.2), 4),
+    (Some(0.0), Some(0.9), 3),
+    (Some(1.0), Some(0.2), 4),
+    (Some(1.0), Some(0.9), 15),
+    (None, Some(0.2), 12),
+    (None, Some(0.9), 68),
+];
+
+struct Shop {
+    data: DataFolder,
+    id: ProjectId,
+    week: Week,
+    /// The Monday after the week.
+    monday: Timestamp,
+}
+
+impl Shop {
+    async fn open() -> Self {
+        let (data, id) = (DataFolder::new(), project("shop"));
+        let new = NewProject { id: id.clone(), name: "shop".into(), retention_days: None };
+        data.catalog().create_project(new, START).await.unwrap();
+        let week = Week::of(START, &Zone::utc());
+        let monday = week.end().plus_nanos(30 * 3_600 * 1_000_000_000);
+        Self { data, id, week, monday }
+    }
+
+    async fn record(&self, build: impl FnOnce(BatchBuilder) -> BatchBuilder) {
+        let built = build(batch(&self.id)).build();
+        self.data.telemetry().record(built).await.unwrap();
+    }
+
+    /// Records the example, named by category, in an environment that is judged.
+    async fn record_example(&self, agent: &str) {
+        self.record(|mut batch| {
+            for (at, (thumb, quality, count)) in EXAMPLE.into_iter().enumerate() {
+                for n in 0..count {
+                    let id = format!("{agent}-{}-{n}", Category::ALL[at]);
+                    let named = trace(&id).beginning(1_000).agent(agent).release("v1");
+                    batch = batch.with(named.in_environment("production"));
+                    for (name, value) in [("thumbs_feedback", thumb), ("quality", quality)] {
+                        let Some(value) = value else { continue };
+                        let on = score(&format!("{id}-{name}")).of_trace(&id).on(name);
+                        batch = batch.with(on.number(value).given(2_000));
+                    }
+                }
+            }
+            batch
+        })
+        .await;
+    }
+
+    async fn draw(&self) -> Vec<DrawReport> {
+        let (store, of) = (self.data.folder(), (&self.id, &self.week));
+        let mut reports = Vec::new();
+        for target in weekly_draw::targets(store, &self.id, &self.week).await.unwrap() {
+            let report = weekly_draw::draw(store, of, &target, self.monday).await;
+            reports.push(report.unwrap());
+        }
+        reports
+    }
+
+    async fn stored(&self) -> Vec<StoredDraw> {
+        let week = self.week.to_string();
+        self.data.catalog().draws(self.id.clone(), week).await.unwrap()
+    }
+
+    /// People say that traces are correct where judge and users say nothing bad.
+    async fn answer(&self, traces: Vec<String>, source: ScoreSource) {
+        self.record(|mut batch| {
+            for id in traces {
+                let correct = !["W1", "W2", "W5"].iter().any(|bad| id.contains(bad));
+                let on = score(&format!("{id}-answer")).of_trace(&id).on("correctness");
+                let value = f64::from(u8::from(correct));
+                batch = batch.with(on.number(value).from(source).given(9_000_000));
+            }
+            batch
+        })
+        .await;
+    }
+
+    async fn metrics(&self, filter: MetricsFilter) -> ratchet_core::review::weekly::WeeklyMetrics {
+        let of = (&self.id, &self.week);
+        weekly_metrics::metrics(self.data.folder(), of, &filter).await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_week_is_drawn_once_and_keeps_the_facts_of_its_draw() {
+    let shop = Shop::open().await;
+    shop.record_example("support").await;
+    let first = shop.draw().await;
+    assert_eq!(first.len(), 1);
+    let report = &first[0];
+    assert_eq!((report.queue.as_str(), report.effect), ("weekly-review", DrawEffect::Made));
+    assert_eq!((report.drawn, report.traces), (50, 106));
+    let before = shop.stored().await;
+    // A thumb that comes later moves a trace to another category, but not its draw.
+    shop.record(|batch| {
+        let late = score("late").of_trace("support-W6-0").on("thumbs_feedback");
+        batch.with(late.number(0.0).given(99_000))
+    })
+    .await;
+    assert_eq!(shop.draw().await[0].effect, DrawEffect::Known);
+    let after = shop.stored().await;
+    assert_eq!(after, before, "a second draw changes nothing");
+    let drawn = &after[0].traces;
+    assert!(drawn.iter().all(|drawn| drawn.selection == Selection::Drawn));
+    let weights: f64 = drawn.iter().map(|drawn| 1.0 / drawn.probability().unwrap()).sum();
+    assert!((weights - 106.0).abs() < 1e-9, "the sample stands for the week: {weights}");
+    let queue = QueueId { project: shop.id.clone(), queue: report.queue_id.clone() };
+    let page = PageNumber { page: 1, limit: 100 };
+    let items = shop.data.catalog().queue_items(queue, None, page).await.unwrap();
+    assert_eq!(items.rows.len(), 50);
+}
+
+#[tokio::test]
+async fn each_agent_has_a_queue_of_its_own_and_judges_are_left_out() {
+    let shop = Shop::open().await;
+    shop.record_example("support").await;
+    shop.record_example("sales").await;
+    shop.record(|batch| {
+        let judge = trace("judging").beginning(1_000).agent("judge");
+        batch.with(judge.in_environment("langfuse-llm-as-a-judge"))
+    })
+    .await;
+    let mut queues: Vec<_> = shop.draw().await.into_iter().map(|report| report.queue).collect();
+    queues.sort();
+    assert_eq!(queues, ["sales-weekly-review", "support-weekly-review"]);
+}
+
+#[tokio::test]
+async fn reviews_of_the_sample_are_weighted_back_to_the_week() {
+    let shop = Shop::open().await;
+    shop.record_example("support").await;
+    shop.draw().await;
+    let open = shop.metrics(MetricsFilter::default()).await;
+    assert!(open.provisional && open.basis == Basis::Drawn);
+    assert_eq!(open.metrics[0].weighted.value, None);
+    let drawn = shop.stored().await.remove(0).traces;
+    shop.answer(drawn.into_iter().map(|drawn| drawn.trace).collect(), ScoreSource::Annotation)
+        .await;
+    let done = shop.metrics(MetricsFilter::default()).await;
+    assert!(!done.provisional);
+    let accuracy = &done.metrics[0];
+    // Correct are all of W3, W4 and W6.
+    let truth = 87.0 / 106.0;
+    assert!((accuracy.weighted.value.unwrap() - truth).abs() < 1e-9, "{accuracy:?}");
+    assert!(accuracy.raw.value.unwrap() < truth - 0.1, "the raw sample is biased: {accuracy:?}");
+    let [lower, upper] = accuracy.weighted.interval.unwrap();
+    assert!(lower < truth && truth < upper + 1e-9);
+    assert_eq!(done.metrics[3].weighted.value, Some(50.0));
+    assert_eq!(done.metrics[3].standing, Standing::Met);
+    assert!((done.metrics[2].weighted.value.unwrap() - 19.0 / 26.0).abs() < 1e-9);
+    let none = MetricsFilter { release: Some("v2".into()), ..MetricsFilter::default() };
+    assert_eq!(shop.metrics(none).await.traces, 0);
+    let same = MetricsFilter {
+        agent: Some("support".into()),
+        environment: Some("production".into()),
+        release: Some("v1".into()),
+    };
+    assert_eq!(shop.metrics(same).await.metrics[0].weighted, accuracy.weighted);
+    let months = weekly_metrics::months(shop.data.folder(), &shop.id).await.unwrap();
+    assert_eq!(months.len(), 1);
+    assert!((months[0].agent_accuracy.value.unwrap() - truth).abs() < 1e-9);
+    assert_eq!((months[0].month.as_str(), months[0].reviewed), ("2026-03", 50));
+}
+
+#[tokio::test]
+async fn answers_through_the_api_count_without_a_draw_and_say_so() {
+    let shop = Shop::open().await;
+    shop.record_example("support").await;
+    let names = Category::ALL.iter().take(6);
+    let chosen = names.flat_map(|category| (0..3).map(move |n| format!("support-{category}-{n}")));
+    shop.answer(chosen.collect(), ScoreSource::Api).await;
+    let metrics = shop.metrics(MetricsFilter::default()).await;
+    assert_eq!(metrics.basis, Basis::Chosen);
+    assert_eq!(metrics.metrics[0].raw.n, 18);
+    assert!((metrics.metrics[0].weighted.value.unwrap() - 87.0 / 106.0).abs() < 1e-9);
+    // A judge's own correctness is no person's.
+    shop.answer(vec!["support-W6-9".to_owned()], ScoreSource::Eval).await;
+    assert_eq!(shop.metrics(MetricsFilter::default()).await.metrics[0].raw.n, 18);
+}

@@ -1,0 +1,118 @@
+//! Signals of a week's traces: thumbs, judge scores and people's answers, read in one pass.
+
+use ratchet_core::id::TraceId;
+use ratchet_core::review::allocation::SamplePlan;
+use ratchet_core::review::category::Category;
+use ratchet_core::review::draw::{DrawCell, WeekDraw};
+
+use crate::StoreResult;
+use crate::project::ProjectId;
+use crate::query::TimeRange;
+use crate::telemetry::{Telemetry, TelemetryEngine};
+
+/// Score names with a meaning for review.
+pub const THUMBS: &str = "thumbs_feedback";
+pub const QUALITY: &str = "quality";
+pub const CORRECTNESS: &str = "correctness";
+
+/// Which traces to read. Those of judges and of experiments never count.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SignalQuery {
+    pub project: ProjectId,
+    pub range: TimeRange,
+    pub agent: AgentScope,
+    pub environment: Option<String>,
+    pub release: Option<String>,
+}
+
+/// Traces of which agents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AgentScope {
+    All,
+    /// The agent column has one of these names.
+    Named(Vec<String>),
+    /// Traces without an agent.
+    Unnamed,
+}
+
+/// A sample to draw from the traces of a query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DrawQuery {
+    pub traces: SignalQuery,
+    pub plan: SamplePlan,
+    pub seed: String,
+}
+
+/// What the signals of a week say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WeekSignals {
+    pub traces: u64,
+    /// Current categories by environment and release.
+    pub cells: Vec<DrawCell>,
+    pub thumbs_up: u64,
+    pub thumbs_down: u64,
+    /// Traces that people answered about.
+    pub reviewed: Vec<ReviewedSignal>,
+}
+
+/// A trace with a person's answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReviewedSignal {
+    pub trace: TraceId,
+    /// The latest answer.
+    pub correct: bool,
+    /// The current category.
+    pub category: Category,
+    /// The judge's latest score.
+    pub quality: Option<f64>,
+}
+
+impl Telemetry {
+    /// Returns the agents of matching traces with the number of traces, most first; `None` for
+    /// traces without an agent.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn traced_agents(
+        &self,
+        query: SignalQuery,
+    ) -> StoreResult<Vec<(Option<String>, u64)>> {
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.traced_agents(query).await,
+        }
+    }
+
+    /// Classifies matching traces by their signals.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn week_signals(&self, query: SignalQuery) -> StoreResult<WeekSignals> {
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.week_signals(query).await,
+        }
+    }
+
+    /// Returns people's latest answers about traces, as far as there are any.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn review_answers(
+        &self,
+        project: ProjectId,
+        traces: Vec<TraceId>,
+    ) -> StoreResult<Vec<ReviewedSignal>> {
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.review_answers(project, traces).await,
+        }
+    }
+
+    /// Classifies matching traces and draws a sample of them. Stores nothing.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn draw_week(&self, query: DrawQuery) -> StoreResult<WeekDraw> {
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.draw_week(query).await,
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! Weekly review metrics: raw and weighted, with intervals and targets.
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use maud::{Markup, html};
+use ratchet_core::calendar::Week;
+use ratchet_core::review::metrics::{Basis, Metric, MetricName, Standing, WeightedValue};
+use ratchet_core::review::phase_rules::RuleState;
+use ratchet_core::review::weekly::{MonthAccuracy, WeeklyMetrics, interval_text, value_text};
+use ratchet_stages::review::weekly_metrics::{self, MetricsFilter};
+
+use crate::components::chart::{self, OverTime, Series};
+use crate::components::table::{self, Column, Row, Table};
+use crate::components::{copy, empty, figure};
+use crate::frame::{Page, Section};
+use crate::page_error::{PageError, PageResult};
+use crate::request_context::{Link, RequestContext};
+use crate::web::Web;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/project/{project}/metrics", get(show))
+        .route("/project/{project}/metrics/week.csv", get(export))
+}
+
+/// The week and the part of the traffic that the address names, with their metrics.
+pub(super) async fn of_address(
+    web: &Web,
+    ctx: &RequestContext,
+) -> PageResult<(Week, WeeklyMetrics)> {
+    let project = ctx.project_id();
+    let zone = weekly_metrics::zone(&web.store, &project).await?;
+    let week = match ctx.params.get("week") {
+        Some(day) => Week::parse(day, &zone).map_err(|why| PageError::Bad(why.to_string()))?,
+        None => weekly_metrics::default_week(&web.store, &project, (&zone, ctx.now)).await?,
+    };
+    let filter = MetricsFilter {
+        agent: ctx.scope.agent.clone(),
+        environment: ctx.scope.environment.clone(),
+        release: ctx.params.get("release").map(str::to_owned),
+    };
+    let metrics = weekly_metrics::metrics(&web.store, (&project, &week), &filter).await?;
+    Ok((week, metrics))
+}
+
+/// Which week it is, and links to its neighbours.
+pub(super) fn weeks(week: &Week, ctx: &RequestContext) -> Markup {
+    let (first, last) = week.days();
+    let to = |week: &Week| ctx.here().with("week", week.to_string());
+    html! {
+        p.muted {
+            a href=(to(&week.before())) rel="prev" { "Previous week" }
+            " · " (first) " to " (last) " (" (week.zone().name()) ")"
+            @if week.end() <= ctx.now { " · " a href=(to(&week.after())) rel="next" { "Next week" } }
+        }
+    }
+}
+
+/// How far the review of the sample is.
+pub(super) fn sample(metrics: &WeeklyMetrics) -> Markup {
+    html! {
+        (figure::grouped(metrics.traces)) " traces. "
+        @match metrics.basis {
+            Basis::Drawn => {
+                (figure::grouped(metrics.drawn_reviewed)) " of " (figure::grouped(metrics.drawn))
+                " drawn traces reviewed"
+                @if metrics.provisional { " (provisional)" } "."
+            },
+            Basis::Chosen => {
+                "No sample was drawn: weighted values assume that reviewed traces are typical of their category."
+            },
+        }
+    }
+}
+
+async fn export(State(web): State<Web>, ctx: RequestContext) -> PageResult<Response> {
+    let (week, metrics) = of_address(&web, &ctx).await?;
+    let name = format!("attachment; filename=\"metrics-{week}.csv\"");
+    let head = [(CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()), (CONTENT_DISPOSITION, name)];
+    Ok((head, metrics.to_csv()).into_response())
+}
+
+async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    let (week, metrics) = of_address(&web, &ctx).await?;
+    let months = weekly_metrics::months(&web.store, &ctx.project_id()).await?;
+    let mut page = Page::new(Section::Metrics, "Metrics");
+    page.summary = sample(&metrics);
+    let csv = ctx.to(&["metrics", "week.csv"]).with("week", week.to_string());
+    page.action = html! { a.button href=(csv) { "Export CSV" } };
+    page.body = html! {
+        (weeks(&week, &ctx))
+        @if metrics.traces == 0 { (nothing()) } @else {
+            (figures(&metrics))
+            (reasons(&metrics))
+            (signals(&metrics))
+            (judge(&metrics))
+        }
+        (by_month(&months))
+    };
+    Ok(page.show(&ctx))
+}
+
+fn nothing() -> Markup {
+    let how = html! {
+        p {
+            "Every Monday at 06:00 Ratchet draws traces of the week before for review. Answers of reviewers "
+            "become weekly figures here, weighted so that they stand for all traffic."
+        }
+        (copy::snippet("ratchet schedule run review"))
+    };
+    empty::empty("No traces in this week", &how)
+}
+
+fn known(name: MetricName, value: Option<f64>) -> Markup {
+    html! { @match value { Some(value) => (value_text(name, value)), None => span.muted { "–" } } }
+}
+
+/// A value with its interval and the number of reviews behind it.
+fn weighted(name: MetricName, value: &WeightedValue) -> Markup {
+    let title = value.reason.clone().unwrap_or_else(|| {
+        let part = value.represents.map(figure::percent).unwrap_or_default();
+        format!("n = {}; stands for {part} of traces", value.n)
+    });
+    html! {
+        span title=(title) {
+            b { (known(name, value.value)) }
+            @if let Some(ends) = value.interval.filter(|_| !name.is_count()) {
+                " " span.muted { "(" (interval_text(name, ends)) ")" }
+            }
+        }
+    }
+}
+
+fn standing(standing: Standing) -> Markup {
+    html! {
+        @match standing {
+            Standing::Met => { span.badge.good { "met" } },
+            Standing::NotMet => { span.badge.bad { "not met" } },
+            Standing::CannotTell => { span.badge.warn { "cannot tell" } },
+        }
+    }
+}
+
+fn figures(metrics: &WeeklyMetrics) -> Markup {
+    let row = |metric: &Metric| {
+        let name = metric.name;
+        let previous = metric.previous.as_ref().and_then(|previous| previous.value);
+        Row {
+            id: name.as_str().to_owned(),
+            link: None,
+            cells: vec![
+                html! { (name.title()) },
+                weighted(name, &metric.weighted),
+                html! { (figure::grouped(metric.weighted.n)) },
+                known(name, metric.raw.value),
+                html! {
+                    @if let Some(predicted) = &metric.prediction_powered { (known(name, predicted.value)) }
+                },
+                known(name, previous),
+                change(metric),
+                html! { "≥ " (value_text(name, metric.target)) },
+                standing(metric.standing),
+            ],
+            failed: false,
+        }
+    };
+    let columns = vec![
+        Column::text("Metric"),
+        Column::text("Weighted (95% CI)"),
+        Column::number("n"),
+        Column::number("Raw sample"),
+        Column::number("With judge scores (PPI)"),
+        Column::number("Previous week"),
+        Column::text("Change"),
+        Column::number("Target"),
+        Column::text("Standing"),
+    ];
+    let rows = metrics.metrics.iter().map(row).collect();
+    let table = Table { caption: "Weekly metrics".to_owned(), columns, rows, select_for: None };
+    html! {
+        (table::table(&table))
+        p.muted {
+            "Weighted: each reviewed trace counts for the traces it was drawn from, judged by people. "
+            "Raw sample: reviewed traces as they are; biased, because disagreements are reviewed more often."
+        }
+    }
+}
+
+fn change(metric: &Metric) -> Markup {
+    html! {
+        @if let Some(change) = metric.change {
+            @let sign = if change.value < 0.0 { "−" } else { "+" };
+            (sign) (value_text(metric.name, change.value.abs()))
+            @if !metric.name.is_count() {
+                " " span.muted { @if change.signal { "signal" } @else { "within noise" } }
+            }
+        } @else { span.muted { "–" } }
+    }
+}
+
+/// Why figures are missing.
+fn reasons(metrics: &WeeklyMetrics) -> Markup {
+    let missing = metrics.metrics.iter().filter_map(|metric| {
+        metric.weighted.reason.as_ref().map(|reason| (metric.name.title(), reason))
+    });
+    let missing: Vec<_> = missing.collect();
+    html! {
+        @if !missing.is_empty() {
+            ul { @for (title, reason) in missing { li { b { (title) } ": " (reason) "." } } }
+        }
+    }
+}
+
+fn signals(metrics: &WeeklyMetrics) -> Markup {
+    let open = metrics
+        .signals
+        .iter()
+        .filter(|signal| matches!(signal.state, RuleState::On | RuleState::Possible));
+    let open: Vec<_> = open.collect();
+    html! {
+        h2 { "Back to experiments" }
+        @if open.is_empty() { p.muted { "No rule applies to this week." } }
+        @else {
+            ul {
+                @for signal in open {
+                    li {
+                        @if signal.state == RuleState::On { span.badge.bad { "on" } }
+                        @else { span.badge.warn { "possible" } }
+                        " " b { (signal.title) } ". " (signal.action)
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn judge(metrics: &WeeklyMetrics) -> Markup {
+    let figures = [
+        ("Sensitivity", "correct traces that the judge calls good", &metrics.judge.sensitivity),
+        ("Specificity", "wrong traces that the judge calls bad", &metrics.judge.specificity),
+        (
+            "Corrected accuracy",
+            "agent accuracy by the judge's verdicts, corrected for its errors (Rogan–Gladen)",
+            &metrics.judge.corrected_accuracy,
+        ),
+    ];
+    html! {
+        h2 { "Judge" }
+        dl.facts {
+            @for (name, about, value) in figures {
+                dt { (name) }
+                dd {
+                    (weighted(MetricName::JudgeAccuracy, value)) " " span.muted { (about) }
+                    @if let Some(reason) = &value.reason { span.muted { ": " (reason) } }
+                }
+            }
+        }
+    }
+}
+
+fn by_month(months: &[MonthAccuracy]) -> Markup {
+    if months.is_empty() {
+        return html! {};
+    }
+    let name = MetricName::AgentAccuracy;
+    let row = |month: &MonthAccuracy| Row {
+        id: month.month.clone(),
+        link: None,
+        cells: vec![
+            html! { (month.month) },
+            weighted(name, &month.agent_accuracy),
+            weighted(name, &month.judge_accuracy),
+            html! { (figure::grouped(month.reviewed)) },
+            html! { (figure::grouped(month.dataset_size)) },
+        ],
+        failed: false,
+    };
+    let columns = vec![
+        Column::text("Month"),
+        Column::text("Agent accuracy (95% CI)"),
+        Column::text("Judge accuracy (95% CI)"),
+        Column::number("Traces reviewed"),
+        Column::number("Dataset size"),
+    ];
+    let rows = months.iter().rev().map(row).collect();
+    let table = Table { caption: "By month".to_owned(), columns, rows, select_for: None };
+    let of = |series: &str, hue: usize, value: fn(&MonthAccuracy) -> Option<f64>| Series {
+        name: series.to_owned(),
+        hue,
+        values: months.iter().map(value).collect(),
+    };
+    let drawing = OverTime {
+        title: "Agent and judge accuracy".to_owned(),
+        note: "weighted, by month of the week's first day".to_owned(),
+        steps: months.iter().map(|month| month.month.clone()).collect(),
+        series: vec![
+            of("Agent", 0, |month| month.agent_accuracy.value),
+            of("Judge", 1, |month| month.judge_accuracy.value),
+        ],
+        read: figure::percent,
+        ..OverTime::default()
+    };
+    html! {
+        h2 { "By month" }
+        (table::table(&table))
+        @if months.len() > 1 { (chart::over_time(&drawing)) }
+    }
+}
+
+/// A link to the metrics of a week.
+pub(super) fn link(ctx: &RequestContext, week: &Week) -> Link {
+    ctx.to(&["metrics"]).with("week", week.to_string())
+}
