@@ -24,7 +24,7 @@ use crate::error::ApiResult;
 use crate::langfuse::params::{self, PageParams, Params};
 
 /// A parsed request.
-pub(super) struct ListRequest {
+pub(super) struct DailyRequest {
     project: ProjectId,
     pub(super) range: TimeRange,
     name: Option<String>,
@@ -55,7 +55,7 @@ pub(in crate::langfuse) async fn list(
     mut params: Params,
 ) -> ApiResult<Json<Paged<DailyMetrics>>> {
     let page = params.page();
-    let asked = ListRequest {
+    let asked = DailyRequest {
         project: caller.project,
         range: params.range("fromTimestamp", "toTimestamp"),
         name: params.text("traceName"),
@@ -73,7 +73,7 @@ pub(in crate::langfuse) async fn list(
     Ok(Json(Paged { data, meta: params::meta(page, Some(total)) }))
 }
 
-impl ListRequest {
+impl DailyRequest {
     /// All days, oldest first: sums from the hourly rollup, if it has them.
     async fn days(&self, app: &App) -> ApiResult<Vec<DailyMetrics>> {
         let telemetry = &app.store.telemetry;

@@ -12,7 +12,7 @@ use ratchet_store::metrics::MetricsRow;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::TimeRange;
 
-use super::daily::{ListRequest, count};
+use super::daily::{DailyRequest, count};
 use crate::app::App;
 use crate::error::ApiResult;
 
@@ -81,7 +81,7 @@ type Sums<'a> = BTreeMap<Option<Timestamp>, Vec<&'a MetricsRow>>;
 /// Fails only when the database does.
 pub(super) async fn counts(
     app: &App,
-    asked: &ListRequest,
+    asked: &DailyRequest,
     rows: &[MetricsRow],
 ) -> ApiResult<Arc<Counted>> {
     let mut sums = Sums::new();
@@ -122,7 +122,7 @@ fn contains_day(range: TimeRange, day: Timestamp) -> bool {
 
 async fn count_days(
     app: &App,
-    asked: &ListRequest,
+    asked: &DailyRequest,
     range: TimeRange,
     sums: &Sums<'_>,
 ) -> ApiResult<Counted> {
