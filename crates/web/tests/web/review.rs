@@ -59,7 +59,7 @@ impl Desk {
         let after =
             |begin: &str| Some(shown.text.split_once(begin)?.1.split('"').next()?.to_owned());
         Some(Given {
-            question: shown.text.split_once("question ")?.1[..1].to_owned(),
+            question: shown.text.split_once("question ")?.1.chars().take(1).collect(),
             action: after("data-review method=\"post\" action=\"")?,
             lease: after("name=\"lease\" value=\"")?,
             attempt: after("name=\"attempt\" value=\"")?,
