@@ -2,9 +2,9 @@ use std::time::Duration;
 
 use axum::Router;
 use hyper_util::server::graceful::GracefulShutdown;
-use ratchet_stages::agents::{self, AgentWindow};
 use ratchet_stages::record::clock;
 use ratchet_stages::record::retention_sweep::{self, SweepReport};
+use ratchet_stages::review::agents::{self, AgentWindow};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinError, JoinSet};
 

@@ -17,8 +17,6 @@ pub mod dataset_import;
 pub mod llm_connections;
 /// People mark sessions, and a judge is held against them.
 pub mod review;
-/// Agents become records of the catalog.
-pub mod agents;
 pub mod source;
 pub mod sink;
 /// The state that the API and the pages share.

@@ -1,5 +1,7 @@
 //! People say what they think of sessions, and a judge is held against them.
 
+/// Agents become records of the catalog.
+pub mod agents;
 /// Answers of reviewers about queue items.
 pub mod answer;
 /// Human labels, stored as a dataset.

@@ -2,8 +2,8 @@
 
 use ratchet_server::api::agents::{self, AgentRequest, AgentView, AgentsView, DeletedAgent};
 use ratchet_server::clock::Clock;
-use ratchet_stages::agents::{AgentWindow, discover};
 use ratchet_stages::data_target::DataTarget;
+use ratchet_stages::review::agents::{AgentWindow, discover};
 use ratchet_store::project::ProjectId;
 
 use super::Administration;

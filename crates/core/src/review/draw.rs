@@ -26,6 +26,7 @@ pub struct TraceCandidate {
 }
 
 impl TraceCandidate {
+    /// Returns its category in the signal matrix.
     pub fn category(&self) -> Category {
         Category::of(self.thumb, self.quality)
     }

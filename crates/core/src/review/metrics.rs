@@ -213,6 +213,7 @@ impl EstimateView {
         Some(Estimate { value: self.value?, interval: self.bounds(), n: self.n })
     }
 
+    /// Returns the 95% confidence interval, where there is one.
     pub fn bounds(&self) -> Option<Interval> {
         self.interval.map(|[lower, upper]| Interval { lower, upper })
     }

@@ -42,6 +42,7 @@ struct Entry<T> {
 }
 
 impl<'a, K: Ord, T> Sampler<'a, K, T> {
+    /// Returns an empty sampler that keeps at most `limit` items of each stratum.
     pub const fn new(seed: &'a str, limit: usize) -> Self {
         Self { seed, limit, strata: BTreeMap::new() }
     }

@@ -70,6 +70,7 @@ pub struct CategoryView {
 }
 
 impl WeeklyMetrics {
+    /// Computes the metrics of a week, compared with those of the week before.
     pub fn new(scope: MetricsScope, facts: &WeekFacts, before: Option<&WeekFacts>) -> Self {
         let judge = facts.judge();
         let value = |figure: Result<Estimate, NotEstimable>| match figure {

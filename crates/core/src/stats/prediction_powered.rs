@@ -11,6 +11,7 @@ pub struct PredictedStratum {
     pub unlabelled: Moments,
 }
 
+/// A label of a person with the judge's prediction of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LabelledPrediction {
     pub label: f64,
@@ -26,6 +27,7 @@ pub struct Moments {
 }
 
 impl Moments {
+    /// Counts a value.
     pub fn add(&mut self, value: f64) {
         self.count += 1;
         self.sum += value;

@@ -3,7 +3,7 @@ use axum::extract::{Path, State};
 use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::catalog::agent::{AgentSettings, AgentTargets};
 use ratchet_core::time::Timestamp;
-use ratchet_stages::agents::{self, AgentWindow};
+use ratchet_stages::review::agents::{self, AgentWindow};
 use ratchet_store::Store;
 use ratchet_store::catalog::Agent;
 use ratchet_store::project::ProjectId;

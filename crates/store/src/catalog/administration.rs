@@ -12,6 +12,7 @@ use crate::{StoreError, StoreResult};
 pub(crate) const TABLES: &[&str] = &[
     "review_item",
     "review_draw",
+    "evaluator_hour",
     "agent",
     "annotation_assignment",
     "annotation_review",

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::catalog::agent::{AgentSettings, AgentTargets, MAX_DISCOVERED};
 use ratchet_core::record::limit::elide;
-use ratchet_stages::agents::{self, AgentWindow};
+use ratchet_stages::review::agents::{self, AgentWindow};
 use ratchet_store::catalog::Agent;
 
 use crate::components::field::{self, Entered, FormField};

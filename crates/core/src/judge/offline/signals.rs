@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde::{Deserialize, Serialize};
 
 use super::file::{self, ScoringParameters, Weighing};
 use crate::judge::notations::{Notations, hash};
@@ -15,9 +16,7 @@ static SHIPPED: LazyLock<SignalSet> = LazyLock::new(|| {
 });
 
 /// A signal in a session, defined in `docs/offline-judge.md`.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize, serde::Serialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Signal {
     AgentSaid,
@@ -101,7 +100,7 @@ impl Signal {
 }
 
 /// Phrase lists, each for one source only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Phrases {
     /// A user corrects, redirects or interrupts.
