@@ -66,6 +66,8 @@ pub(crate) enum Part {
     Reading,
     /// Scoring with a judge that answers at once
     Scoring,
+    /// Recording while evaluators run, and their own cost
+    Evaluating,
     /// Chats that many clients follow
     Chat,
     /// Decompression bombs, and a very long trace

@@ -24,6 +24,8 @@ mod fill;
 mod reads;
 mod pages;
 mod score;
+/// Recording while evaluators run.
+mod evaluate;
 mod chat;
 /// Decompression bombs, and a very long trace.
 mod hold;

@@ -42,6 +42,8 @@ pub(crate) struct Reading {
     pub(crate) metrics: Spread,
     /// The same by trace name over the newest day, over HTTP: needs a scan.
     pub(crate) metrics_scan: Spread,
+    /// Daily metrics of everything, over HTTP: sums from the rollup, counted traces are kept.
+    pub(crate) daily: Spread,
     /// Traces of thirty days, classified by their signals and drawn for review, per second.
     pub(crate) drawn_per_second: f64,
     pub(crate) pages: Vec<PageReading>,
@@ -80,6 +82,8 @@ pub(crate) async fn measure(
     let metrics = ask(&server.target, REPETITIONS / 4, |_| path.clone()).await?;
     let path = metrics_path("traceName", 1);
     let metrics_scan = ask(&server.target, SCAN_REPETITIONS, |_| path.clone()).await?;
+    let daily = "/api/public/metrics/daily".to_owned();
+    let daily = ask(&server.target, REPETITIONS / 4, |_| daily.clone()).await?;
     let (target, pid) = (server.target.clone(), Some(server.pid()?));
     let load = Load { target, pid, lasts, pool, reads_back: true };
     let recording = load.run(Cell { connections: 4, batch: 100 }).await?;
@@ -97,6 +101,7 @@ pub(crate) async fn measure(
         aggregate,
         metrics,
         metrics_scan,
+        daily,
         drawn_per_second,
         pages,
         recording,

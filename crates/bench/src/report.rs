@@ -8,6 +8,7 @@ mod hold_table;
 use serde::Serialize;
 
 use crate::chat::Relaying;
+use crate::evaluate::Evaluating;
 use crate::hold::Holding;
 use crate::reads::Reading;
 use crate::record::{Cell, Recording};
@@ -24,6 +25,8 @@ pub(crate) struct Report {
     pub(crate) reading: Vec<Reading>,
     /// Scoring with a judge that answers at once.
     pub(crate) scoring: Option<Scoring>,
+    /// Recording while evaluators run.
+    pub(crate) evaluating: Option<Evaluating>,
     /// Relaying, crowd by crowd.
     pub(crate) relaying: Vec<Relaying>,
     /// Decompression bombs, and a very long trace.

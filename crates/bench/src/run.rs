@@ -13,7 +13,7 @@ use crate::record::{Cell, Load, Recording};
 use crate::report::{Idle, Peer, Report, Setting};
 use crate::scratch::{Cleanup, Scratch};
 use crate::template::Pool;
-use crate::{chat, fill, hold, reads, score, split};
+use crate::{chat, evaluate, fill, hold, reads, score, split};
 
 /// Milliseconds between two lines of an agent: ten chunks of text per second.
 const PACE_MS: u64 = 100;
@@ -85,6 +85,15 @@ impl<'a> Bench<'a> {
             let data = self.scratch.place("scoring");
             report.scoring = Some(score::measure(&self.program, &data, sessions).await?);
             self.scratch.clear("scoring")?;
+        }
+        if self.args.wants(Part::Evaluating) {
+            eprintln!("evaluating");
+            let spans = if self.args.quick { 50_000 } else { 200_000 };
+            let place = self.scratch.place("evaluating");
+            let load = (Arc::clone(&self.pool), self.lasts);
+            let measured = evaluate::measure((&self.program, &place), load, spans);
+            report.evaluating = Some(measured.await?);
+            self.scratch.clear("evaluating")?;
         }
         if self.args.wants(Part::Chat) {
             eprintln!("relaying");

@@ -39,6 +39,15 @@ impl Size {
 }
 
 impl Page {
+    /// Loses the connection, or has it again.
+    #[track_caller]
+    pub fn offline(&self, is_offline: bool) {
+        let conditions = json!({
+            "offline": is_offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1,
+        });
+        self.call("Network.emulateNetworkConditions", &conditions);
+    }
+
     /// Prefers a theme from now on, and no motion: a page must not be judged in the middle of one.
     #[track_caller]
     pub fn theme(&self, theme: Theme) {

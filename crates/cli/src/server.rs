@@ -219,7 +219,7 @@ impl Server {
         let scheduling = self.scheduler.run(stop.requested(), || app.run_wanted(), &is_stopping);
         let evaluating = async {
             if let Some(evaluators) = app.evaluators() {
-                evaluators.run(stopping.requested()).await;
+                Box::pin(evaluators.run(stopping.requested())).await;
             }
         };
         let notifying = notifier.run(stopping.requested());

@@ -12,6 +12,7 @@ use ratchet_store::project::ProjectId;
 
 use crate::auth::LocalKeys;
 use crate::body_budget::BodyBudget;
+use crate::langfuse::metrics::daily_traces::DailyTraces;
 use crate::metrics::Metrics;
 use crate::rate_limit::{PublicRates, Rate, RateLimiter};
 
@@ -37,6 +38,7 @@ pub struct Parts {
     pub(crate) bodies: BodyBudget,
     /// Permits for SSE streams: each occupies a connection for as long as its client likes.
     pub(crate) streams: PermitPool<ProjectId>,
+    pub(crate) daily_traces: DailyTraces,
 }
 
 impl App {
@@ -56,6 +58,7 @@ impl App {
             public_rates,
             bodies,
             streams,
+            daily_traces: DailyTraces::default(),
         }))
     }
 

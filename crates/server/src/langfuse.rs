@@ -34,7 +34,7 @@ mod traces;
 mod observations;
 /// Observations with selected field groups.
 mod observations_v2;
-mod metrics;
+pub(crate) mod metrics;
 mod sessions;
 mod prompts;
 /// Prompts, first version of the API.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use ratchet_core::judge::offline::SuccessModel;
+use ratchet_core::judge::offline::{SignalOverrides, SuccessModel};
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::time::Timestamp;
@@ -19,6 +19,7 @@ use crate::clock::Clock;
 use crate::score::evaluators::EvaluationWorker;
 use crate::score::judge_factory::own_signals;
 use crate::score::rubrics::{ReadableRubrics, Rubrics};
+use crate::score::signal_overrides::{self, signals_of};
 use crate::score::success;
 use crate::user_files::UserFileError;
 
@@ -86,9 +87,24 @@ impl AppState {
         rubric: &Rubric,
     ) -> Result<Option<(SuccessModel, bool)>, UserFileError> {
         let Some((model, _)) = success::read(&self.data, project)? else { return Ok(None) };
-        let own = own_signals(Some(&self.data))?.unwrap_or_default();
+        let own = signals_of(Some(&self.data), &self.data, project)?.unwrap_or_default();
         let is_used = model.fits(own.signals(), &rubric.name);
         Ok(Some((model, is_used)))
+    }
+
+    /// Returns the signal overrides of a project, and whether they are in use.
+    ///
+    /// # Errors
+    /// Fails if a file cannot be read or is invalid.
+    pub fn signal_overrides(
+        &self,
+        project: &ProjectId,
+    ) -> Result<Option<(SignalOverrides, bool)>, UserFileError> {
+        let read = signal_overrides::read(&self.data, project)?;
+        let Some((overrides, _)) = read else { return Ok(None) };
+        let own = own_signals(Some(&self.data))?.unwrap_or_default();
+        let is_used = overrides.fits(own.signals());
+        Ok(Some((overrides, is_used)))
     }
 
     /// Wakes the retention sweep before its next hourly run.

@@ -18,6 +18,8 @@ pub mod panel;
 pub mod trial;
 /// P(success), fitted to labels.
 pub mod success;
+/// Overrides of the offline judge's signals, drafted from labels.
+pub mod signal_overrides;
 
 use std::collections::BTreeMap;
 

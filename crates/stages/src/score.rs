@@ -14,6 +14,8 @@ pub mod rubrics;
 mod peers;
 /// P(success), fitted to labels.
 pub mod success;
+/// Overrides of the offline judge's signals.
+pub mod signal_overrides;
 pub mod previous_scores;
 /// Scores of sessions on their first traces, for old servers.
 pub mod attach;

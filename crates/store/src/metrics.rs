@@ -7,6 +7,8 @@
 pub(crate) mod tally;
 pub(crate) mod table;
 
+pub use table::OTHER_GROUP;
+
 use ratchet_core::calendar::Granularity;
 use ratchet_core::time::Timestamp;
 

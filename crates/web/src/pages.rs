@@ -18,6 +18,7 @@ mod lookup;
 mod comments;
 mod queue_menu;
 mod dataset_target;
+mod table_export;
 mod sessions;
 /// One session.
 mod session;
@@ -47,7 +48,7 @@ use axum::extract::State;
 use axum::http::Uri;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
-use axum::routing::get;
+use axum::routing::{any, get};
 
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::Link;
@@ -113,6 +114,8 @@ pub fn pages(web: Web) -> Router {
         .merge(metrics::routes())
         .merge(evaluators::routes())
         .merge(reports::routes())
+        // Named with its project, so that the error is shown in the project's frame.
+        .route("/project/{project}/{*page}", any(not_found))
         .fallback(not_found)
         .with_state(web.clone())
         .merge(docs::pages())

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ratchet_core::record::observation::ObservationKind;
 use ratchet_core::time::Timestamp;
 use ratchet_store::aggregate::{AggregateQuery, Dimension, Group, Step, Sums};
 use ratchet_store::query::{Condition, ObservationColumn, TimeRange};
@@ -123,13 +124,53 @@ pub(crate) async fn over_time(
     range: TimeRange,
     by: &[Dimension],
 ) -> PageResult<Timed> {
+    let (course, groups) = groups_over_time(web, ctx, range, by).await?;
+    Ok(timed(course, groups))
+}
+
+/// Totals over time of all observations, and of model calls alone.
+///
+/// # Errors
+/// Fails only when the database does.
+pub(crate) async fn over_time_with_calls(
+    web: &Web,
+    ctx: &RequestContext,
+    range: TimeRange,
+    by: &[Dimension],
+) -> PageResult<(Timed, Timed)> {
+    let with_kind: Vec<Dimension> = by.iter().copied().chain([Dimension::Kind]).collect();
+    let is_by_kind = by.contains(&Dimension::Kind);
+    let by = if is_by_kind { by } else { &with_kind };
+    let (course, mut groups) = groups_over_time(web, ctx, range, by).await?;
+    let is_call = |group: &Group| {
+        group.key.iter().zip(by).any(|(key, dimension)| {
+            *dimension == Dimension::Kind && key.as_deref() == Some(MODEL_CALL)
+        })
+    };
+    let mut calls: Vec<Group> = groups.iter().filter(|group| is_call(group)).cloned().collect();
+    if !is_by_kind {
+        groups.iter_mut().chain(&mut calls).for_each(|group| {
+            group.key.pop();
+        });
+    }
+    Ok((timed(course.clone(), groups), timed(course, calls)))
+}
+
+const MODEL_CALL: &str = ObservationKind::Generation.as_str();
+
+async fn groups_over_time(
+    web: &Web,
+    ctx: &RequestContext,
+    range: TimeRange,
+    by: &[Dimension],
+) -> PageResult<(TimeBuckets, Vec<Group>)> {
     let to = range.to.unwrap_or(ctx.now);
     let known = range.from.map(|from| TimeBuckets::by_hour(from, to));
     let step = known.as_ref().map_or(Step::Hour, TimeBuckets::sums_by);
     let groups = groups(web, ctx, range, step, by).await?;
     let first = groups.iter().filter_map(|group| group.at).min();
     let course = known.unwrap_or_else(|| TimeBuckets::by_hour(first.unwrap_or(to), to));
-    Ok(timed(course, groups))
+    Ok((course.shown_to(&ctx.time), groups))
 }
 
 /// Maximum number of groups per time bucket; bounds memory.

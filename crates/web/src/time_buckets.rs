@@ -14,6 +14,8 @@ const MAX_STEPS: usize = 200;
 pub(crate) struct TimeBuckets {
     width: Granularity,
     starts: Vec<Timestamp>,
+    /// How hours are labelled. Days are those of UTC, as rollups have them.
+    time: ViewerTime,
 }
 
 impl TimeBuckets {
@@ -45,7 +47,12 @@ impl TimeBuckets {
                 starts.remove(0);
             }
         }
-        Self { width, starts }
+        Self { width, starts, time: ViewerTime::utc(to) }
+    }
+
+    /// The same, with labels of hours in the viewer's zone.
+    pub(crate) fn shown_to(self, time: &ViewerTime) -> Self {
+        Self { time: time.clone(), ..self }
     }
 
     /// Bucket index of a time, if it is in range.
@@ -61,9 +68,19 @@ impl TimeBuckets {
         }
     }
 
+    /// Width of each bucket.
+    pub(crate) const fn width(&self) -> Granularity {
+        self.width
+    }
+
     /// Start of the first bucket.
     pub(crate) fn start(&self) -> Option<Timestamp> {
         self.starts.first().copied()
+    }
+
+    /// Start and end of each bucket.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = (Timestamp, Timestamp)> {
+        self.starts.iter().map(|start| (*start, self.width.next(*start)))
     }
 
     /// Number of buckets.
@@ -79,7 +96,11 @@ impl TimeBuckets {
     fn name(&self, start: Timestamp) -> String {
         let fits_a_day = self.starts.len() <= 25;
         let last = self.starts.last().copied().unwrap_or(start);
-        let whole = ViewerTime::utc(last).short(start);
+        let time = match self.width {
+            Granularity::Minute | Granularity::Hour => self.time.at(last),
+            Granularity::Day | Granularity::Week | Granularity::Month => ViewerTime::utc(last),
+        };
+        let whole = time.short(start);
         // The day, with its year where the steps go on into the next one, and the time of day.
         let (day, clock) = whole.rsplit_once(' ').unwrap_or_default();
         let clock: String = clock.chars().take(5).collect();
@@ -144,6 +165,16 @@ mod tests {
         assert_eq!(course.names().first().map(String::as_str), Some("9 Nov"));
         assert_eq!(course.step_of(moment("2026-11-10T23:59:59Z")), Some(1));
         assert_eq!(course.step_of(moment("2026-11-16T00:00:00Z")), None);
+    }
+
+    #[test]
+    fn hours_are_labelled_in_the_zone_of_the_viewer_and_days_in_utc() {
+        let (from, to) = (moment("2026-11-09T10:00:00Z"), moment("2026-11-09T20:00:00Z"));
+        let tokyo = ViewerTime::in_zone("Asia/Tokyo", to);
+        let hours = TimeBuckets::between(from, to).shown_to(&tokyo);
+        assert_eq!(hours.names().first().map(String::as_str), Some("19:00"));
+        let days = TimeBuckets::by_day(from, to.plus_nanos(86_400_000_000_000)).shown_to(&tokyo);
+        assert_eq!(days.names().first().map(String::as_str), Some("9 Nov"));
     }
 
     #[test]

@@ -24,12 +24,21 @@ impl ViewerTime {
         let mut pairs = cookies.flat_map(|cookies| cookies.split(';'));
         let name = pairs.find_map(|pair| pair.trim().strip_prefix("zone="));
         let name = name.filter(|name| name.len() <= MAX_NAME && name.chars().all(is_of_name));
-        let zone = name.and_then(|name| Zone::parse(name).ok());
-        Self { now, zone: zone.unwrap_or_else(Zone::utc) }
+        name.map_or_else(|| Self::utc(now), |name| Self::in_zone(name, now))
+    }
+
+    /// A zone by name; UTC if there is none of that name.
+    pub fn in_zone(name: &str, now: Timestamp) -> Self {
+        Self { now, zone: Zone::parse(name).unwrap_or_else(|_| Zone::utc()) }
     }
 
     pub fn utc(now: Timestamp) -> Self {
         Self { now, zone: Zone::utc() }
+    }
+
+    /// The same zone at another time.
+    pub fn at(&self, now: Timestamp) -> Self {
+        Self { now, zone: self.zone.clone() }
     }
 
     /// Name of the zone, such as `Europe/Berlin`.

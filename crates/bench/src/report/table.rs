@@ -17,6 +17,7 @@ pub(super) fn report(report: &Report) -> String {
         text += &recording_table(&report.recording);
     }
     text += &split_table(report);
+    text += &evaluating_table(report);
     text += &reading_table(report);
     text += &page_table(report);
     text += &scoring_table(report);
@@ -109,6 +110,24 @@ fn split_table(report: &Report) -> String {
     table("CPU time of one span, without HTTP", &["step", "µs", "alone, spans/s"], &rows)
 }
 
+fn evaluating_table(report: &Report) -> String {
+    let Some(evaluating) = &report.evaluating else { return String::new() };
+    let per_second = |rate: f64| format!("{} spans/s", thousands(rate));
+    let rows = [
+        vec!["recording without".to_owned(), per_second(evaluating.without_spans_per_second)],
+        vec!["recording with".to_owned(), per_second(evaluating.with_spans_per_second)],
+        vec!["share".to_owned(), format!("{:.0}%", evaluating.share * 100.0)],
+        vec![
+            "outbox, writer's time per span".to_owned(),
+            format!("{:.2} µs", evaluating.outbox_us),
+        ],
+        vec!["traces judged".to_owned(), evaluating.judged.to_string()],
+        vec!["verdict, judge included".to_owned(), format!("{:.2} ms", evaluating.verdict_ms)],
+        vec!["of which the offline judge".to_owned(), format!("{:.2} ms", evaluating.judge_ms)],
+    ];
+    table("Online evaluators, offline judge", &["what", "measured"], &rows)
+}
+
 fn reading_table(report: &Report) -> String {
     if report.reading.is_empty() {
         return String::new();
@@ -125,6 +144,8 @@ fn reading_table(report: &Report) -> String {
         "p99",
         "metrics of a day, read, p50",
         "p99",
+        "daily metrics p50",
+        "p99",
         "review sample, traces/s",
         "recording spans/s",
         "µs/span",
@@ -135,7 +156,7 @@ fn reading_table(report: &Report) -> String {
         .reading
         .iter()
         .map(|at| {
-            let spreads = [at.list, at.get, at.aggregate, at.metrics, at.metrics_scan];
+            let spreads = [at.list, at.get, at.aggregate, at.metrics, at.metrics_scan, at.daily];
             let times = spreads.iter().flat_map(|spread| [spread.p50_ms, spread.p99_ms]);
             let mut row = vec![whole(at.rows)];
             row.extend(times.map(milliseconds));

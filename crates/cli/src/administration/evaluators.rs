@@ -105,12 +105,14 @@ impl Administration {
             Retrospect::Backfill => request.plan(Clock::System.now())?,
         };
         if is_dry {
-            let estimate = worker.estimate(&project, (name, plan)).await?;
+            let estimate = Box::pin(worker.estimate(&project, (name, plan))).await?;
             return Ok(BackfillView::new(estimate, true, Vec::new()));
         }
         let (estimate, verdicts) = match what {
-            Retrospect::Test => worker.test(&project, (name, plan.limit)).await?,
-            Retrospect::Backfill => (worker.backfill(&project, (name, plan)).await?, Vec::new()),
+            Retrospect::Test => Box::pin(worker.test(&project, (name, plan.limit))).await?,
+            Retrospect::Backfill => {
+                (Box::pin(worker.backfill(&project, (name, plan))).await?, Vec::new())
+            }
         };
         Ok(BackfillView::new(estimate, false, verdicts))
     }

@@ -4,6 +4,8 @@ mod text;
 mod revise;
 /// Rewrites criteria with a model.
 mod rewrite;
+/// Overrides of the offline judge's signals.
+mod signals;
 /// P(success), fitted to labels.
 mod success;
 
@@ -72,7 +74,8 @@ pub(crate) struct CalibrateArgs {
 /// Whether the rubric is changed.
 #[derive(Args, Debug)]
 struct ChangeArgs {
-    /// Save the drafts as the rubric's next version and rescore; asks for confirmation
+    /// Save the drafts as the rubric's next version and rescore, or, of the offline judge, as its
+    /// signal overrides; asks for confirmation
     #[arg(long)]
     apply: bool,
     /// With --apply: skip the confirmation
@@ -100,6 +103,8 @@ struct Found {
     sat: Option<score::Report>,
     drift: Vec<PanelDrift>,
     applied: Option<revise::Applied>,
+    /// Drafts of signal overrides; `None` unless the offline judge is calibrated.
+    signals: Option<signals::SignalDrafts>,
     /// P(success); `None` unless the offline judge is calibrated.
     success: Option<success::Success>,
     /// Whether all statistics are shown.
@@ -163,8 +168,14 @@ async fn calibrate(
         Judge::Offline | Judge::OwnSignals(_) | Judge::HandedIn(_) => args.judge.budget(),
     };
     let with = (args.draft_with.as_deref(), &budget);
-    let drafts = rewrite::drafts(target, with, &held, (&rubric, &calibration)).await?;
+    // No model reads criteria for the offline judge: it gets signal overrides, unless a model is
+    // to write criteria for later.
+    let drafts = match judge.signals().is_some() && args.draft_with.is_none() {
+        true => Vec::new(),
+        false => rewrite::drafts(target, with, &held, (&rubric, &calibration)).await?,
+    };
     let mut asked = request(args, &rubric, &judge);
+    let signals = signals::draft(ctx, &held, (&judge, &rubric)).await?;
     let success = success::fit(ctx, &held, (&judge, &rubric)).await?;
     let mut found = Found {
         rubric,
@@ -175,6 +186,7 @@ async fn calibrate(
         sat,
         drift,
         applied: None,
+        signals,
         success,
         shows_all: args.all,
     };
@@ -182,6 +194,11 @@ async fn calibrate(
     if !found.drafts.is_empty() && tries {
         let drafted = (&found.calibration, found.drafts.as_slice());
         found.trial = Some(trial::run(ctx, &found.held, drafted, &asked).await?);
+    }
+    if args.change.apply && signals::save(target, args, &mut found, &judge)? {
+        asked.judge = args.judge.open(target).await?;
+        // P(success) is about the signals that it was fitted to.
+        found.success = success::fit(ctx, &found.held, (&asked.judge, &found.rubric)).await?;
     }
     if args.change.apply && success::save(target, args, &mut found)? {
         asked.judge = args.judge.open(target).await?;

@@ -152,7 +152,8 @@ async fn in_retrospect(
             DataTarget::Server(_) => None,
         };
         let named = (args.name.as_str(), what);
-        target.judge_in_retrospect(&project.id, named, request, worker.as_ref()).await
+        // Boxed, because the future is large.
+        Box::pin(target.judge_in_retrospect(&project.id, named, request, worker.as_ref())).await
     });
     args.project.output.show(&view.await?, |view| retrospect_text(view, what))?;
     Ok(Outcome::Done)

@@ -1,6 +1,8 @@
 //! People label sessions, and the judge is held against them: in a folder, and on a server.
 
 mod models;
+/// Overrides of the offline judge's signals.
+mod signals;
 mod success;
 /// The panel, week by week.
 mod weekly;
@@ -150,17 +152,22 @@ fn calibration_has_a_number_with_its_interval_or_says_why_not() {
 fn a_draft_is_tried_first_and_applied_on_somebodys_word_only() {
     let data = labelled();
     let rubric = data.path().join("rubrics/session-quality.toml");
-    let drafted = calibrated(on(data.path(), &["calibrate", "--threshold", "0"]));
+    let model = ScriptedModel::start().unwrap();
+    model.say_always(Reply::text("Look at what the tools gave back."));
+    let calibrate = |more: &[&str]| {
+        let args = ["calibrate", "--threshold", "0", "--draft-with", "anthropic:test"];
+        on(data.path(), &[&args, more].concat())
+            .env("ANTHROPIC_BASE_URL", model.url())
+            .env("ANTHROPIC_API_KEY", "sk-test")
+    };
+    let drafted = calibrated(calibrate(&[]));
     assert!(!drafted["drafts"].as_array().unwrap().is_empty(), "{drafted}");
-    let drafts = drafted["drafts"][0]["after"].as_str().unwrap();
-    assert!(drafts.contains("Where human labels differ"), "{drafts}");
     assert_eq!(drafted["trial"][0]["dimension"], "overall_quality");
     assert!(!rubric.exists(), "nothing is changed yet");
-    let alone = on(data.path(), &["calibrate", "--threshold", "0", "--apply"]).typing("y\n").run();
+    let alone = calibrate(&["--apply"]).typing("y\n").run();
     assert_eq!(alone.code, Some(1), "a pipe is nobody: {}", alone.stderr);
     assert!(!rubric.exists());
-    let applied = on(data.path(), &["calibrate", "--threshold", "0", "--apply", "--yes"]);
-    let applied = calibrated(applied);
+    let applied = calibrated(calibrate(&["--apply", "--yes"]));
     assert_eq!(
         (&applied["applied"]["rubric_version"], &applied["applied"]["rescored"]),
         (&2.into(), &6.into())

@@ -41,6 +41,8 @@ mod secrets;
 mod doctor;
 /// Killed at any moment, nothing is lost.
 mod crash;
+/// Traces are judged as they arrive, whatever happens.
+mod evaluators;
 /// Disks that are full, locked or cut off.
 mod disks;
 /// Clients that are slow, silent or gone.

@@ -17,14 +17,19 @@ mod links;
 mod hostile;
 /// Keys or a mouse.
 mod hand;
+mod quality;
 /// One trace, read with keys and with the mouse.
 mod trace;
 /// Lists: filters, rows, what is done with chosen ones.
 mod lists;
 /// What lists give: one row beside them, and files.
 mod taken;
+/// What pages let people do with what they show.
+mod acting;
 mod people;
 mod shelf;
+/// Reviews of queue items.
+mod review;
 /// Cases of datasets: uploaded, added, changed.
 mod cases;
 /// What a project settles, and who changed it.

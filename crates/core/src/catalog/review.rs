@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::record::score::{Score, ScoreSource};
 use crate::stats::interval::{self, Estimate};
 
 /// How long a reviewer holds an item without a sign of life.
@@ -24,6 +25,8 @@ pub const CORRECTNESS: &str = "correctness";
 pub const HELPFULNESS: &str = "helpfulness";
 /// Whether a tool or a sub-agent was used correctly.
 pub const TOOL_USAGE: &str = "tool-usage";
+/// The score of the online judge.
+pub const QUALITY: &str = "quality";
 /// The metadata key of a correctness score with the reason why the judge was wrong.
 pub const JUDGE_ERROR: &str = "judge_error";
 
@@ -71,6 +74,18 @@ impl ReviewOutcome {
     }
 }
 
+/// Returns whether a judge's score is superseded by a person's on the same record: one of the same
+/// name, or, for the online judge's quality, correctness. Both stay visible; aggregates keep them
+/// apart.
+pub fn is_superseded(score: &Score, all: &[Score]) -> bool {
+    let supersedes = |other: &Score| {
+        let is_about_it =
+            other.name == score.name || score.name == QUALITY && other.name == CORRECTNESS;
+        other.source == ScoreSource::Annotation && other.target == score.target && is_about_it
+    };
+    score.source == ScoreSource::Eval && all.iter().any(supersedes)
+}
+
 /// Returns the time that an item took, unless the page was left open for longer than a person
 /// looks at one item.
 pub fn plausible_seconds(seconds: u64) -> Option<u64> {
@@ -103,6 +118,37 @@ pub fn median(mut seconds: Vec<u64>) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::environment::Environment;
+    use crate::id::{ScoreId, TraceId};
+    use crate::record::score::{ScoreTarget, ScoreValue};
+    use crate::time::Timestamp;
+
+    #[test]
+    fn a_person_supersedes_the_judge_on_the_same_record_only() {
+        let score = |id: &str, name: &str, source, trace: &str| Score {
+            id: ScoreId::parse(id).unwrap(),
+            target: ScoreTarget::Trace(TraceId::parse(trace).unwrap()),
+            name: name.to_owned(),
+            value: ScoreValue::Numeric(1.0),
+            source,
+            timestamp: Timestamp::default(),
+            environment: Environment::default(),
+            comment: None,
+            author: None,
+            config: None,
+            queue: None,
+            metadata: Vec::new(),
+            created_at: Timestamp::default(),
+            updated_at: Timestamp::default(),
+        };
+        let judged = score("a", QUALITY, ScoreSource::Eval, "t");
+        let person = score("b", CORRECTNESS, ScoreSource::Annotation, "t");
+        let elsewhere = score("c", CORRECTNESS, ScoreSource::Annotation, "u");
+        let code = score("d", CORRECTNESS, ScoreSource::Api, "t");
+        assert!(is_superseded(&judged, &[judged.clone(), person.clone()]));
+        assert!(!is_superseded(&judged, &[elsewhere, code]));
+        assert!(!is_superseded(&person, &[judged, person.clone()]));
+    }
 
     #[test]
     fn agreement_counts_items_with_two_answers() {

@@ -17,6 +17,8 @@ mod detectors;
 mod dimension_scores;
 /// P(success), fitted to labels.
 pub mod success;
+/// Overrides of signals, drafted from labels.
+pub mod overrides;
 
 use crate::judge::evidence::Evidence;
 use crate::judge::rubric::Rubric;
@@ -24,6 +26,7 @@ use crate::judge::session_timeline::{self, TimelineEvent};
 use crate::judge::verdict::Verdict;
 
 use detectors::{Detections, PeerRanks};
+pub use overrides::SignalOverrides;
 pub use peers::{Peers, Size};
 pub use signals::{Signal, SignalSet};
 pub use success::{SuccessEstimate, SuccessModel};

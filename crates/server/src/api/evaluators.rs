@@ -406,6 +406,7 @@ pub(super) async fn switch(
         }
     }
     if let Some(worker) = app.evaluators() {
+        worker.prepare().await?;
         worker.wake();
     }
     Ok(Json(one(&app.store, &project, &name, now).await?))

@@ -23,6 +23,7 @@ use uuid::Uuid;
 
 use super::documents::{self, Stamp, StoredDocument};
 use super::filter::conditions;
+use crate::app::App;
 use crate::error::{ApiError, ApiResult};
 
 const MAX_PROMPT_CHARS: usize = 200_000;
@@ -281,6 +282,18 @@ pub(super) fn state(
 fn read_again<T: DeserializeOwned>(document: &impl Serialize) -> ApiResult<T> {
     let value = serde_json::to_value(document).and_then(serde_json::from_value);
     value.map_err(|why| ApiError::internal(format!("a document cannot be read: {why}")))
+}
+
+/// Applies changed evaluators and rules: what is recorded from now on is evaluated by them.
+///
+/// # Errors
+/// Fails only when the database does.
+pub(super) async fn apply(app: &App) -> ApiResult<()> {
+    if let Some(worker) = app.evaluators() {
+        worker.prepare().await?;
+        worker.wake();
+    }
+    Ok(())
 }
 
 /// Starts a rule that a person switches on.

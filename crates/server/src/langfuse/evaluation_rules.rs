@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::documents::{self, set, with_code};
-use super::evaluation::start;
+use super::evaluation::{apply, start};
 use super::json_fields::JsonFields;
 use super::params::{CursorParams, Params};
 use super::path::PathOf;
@@ -76,7 +76,9 @@ pub(super) async fn create(
             delay_seconds: request.delay_seconds,
         })
     };
-    documents::create(&app, caller, make).await
+    let view = documents::create(&app, caller, make).await?;
+    apply(&app).await?;
+    Ok(view)
 }
 
 /// `GET /api/public/v2/evaluation-rules/{evaluationRuleId}`: one rule.
@@ -126,7 +128,9 @@ pub(super) async fn change(
         kept.delay_seconds = change.delay_seconds.or(kept.delay_seconds);
         Ok(())
     };
-    documents::change(&app, caller, id, alter).await
+    let view = documents::change(&app, caller, id, alter).await?;
+    apply(&app).await?;
+    Ok(view)
 }
 
 /// `DELETE /api/public/v2/evaluation-rules/{evaluationRuleId}`: deletes a rule, not its evaluators.

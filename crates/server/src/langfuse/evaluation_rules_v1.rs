@@ -22,7 +22,7 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::documents::{self, View, set, with_code};
-use super::evaluation::{latest, start, state};
+use super::evaluation::{apply, latest, start, state};
 use super::json_fields::JsonFields;
 use super::params::{PageParams, Params};
 use super::path::PathOf;
@@ -88,7 +88,9 @@ pub(super) async fn create(
             delay_seconds: request.delay_seconds,
         })
     };
-    documents::create(&app, caller, make).await
+    let view = documents::create(&app, caller, make).await?;
+    apply(&app).await?;
+    Ok(view)
 }
 
 /// `GET /api/public/unstable/evaluation-rules/{evaluationRuleId}`: one rule.
@@ -150,7 +152,9 @@ pub(super) async fn change(
         set(&mut kept.target, change.target);
         Ok(())
     };
-    documents::change(&app, caller, id, alter).await
+    let view = documents::change(&app, caller, id, alter).await?;
+    apply(&app).await?;
+    Ok(view)
 }
 
 /// `DELETE /api/public/unstable/evaluation-rules/{evaluationRuleId}`: deletes a rule, not its

@@ -18,7 +18,7 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::documents::{self, View, set, with_code};
-use super::evaluation::{latest, rules_of, state, version};
+use super::evaluation::{apply, latest, rules_of, state, version};
 use super::json_fields::JsonFields;
 use super::params::{CursorParams, Params};
 use super::path::PathOf;
@@ -79,7 +79,9 @@ pub(super) async fn create(
             versions: vec![version(request, 1, now)?],
         })
     };
-    documents::create(&app, caller, make).await
+    let view = documents::create(&app, caller, make).await?;
+    apply(&app).await?;
+    Ok(view)
 }
 
 /// `GET /api/public/v2/evaluators/{evaluatorId}`: one evaluator.
@@ -118,7 +120,9 @@ pub(super) async fn change(
 ) -> ApiResult<Json<EvaluatorView>> {
     let now = app.clock.now();
     let alter = move |_: &Documents<'_>, kept: &mut StoredEvaluator| alter(kept, change, now);
-    documents::change(&app, caller, id, alter).await
+    let view = documents::change(&app, caller, id, alter).await?;
+    apply(&app).await?;
+    Ok(view)
 }
 
 /// `DELETE /api/public/v2/evaluators/{evaluatorId}`: deletes an evaluator that no rule uses.

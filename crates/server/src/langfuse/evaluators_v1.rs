@@ -19,7 +19,7 @@ use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::documents::{self, View, with_code};
-use super::evaluation::{latest, rules_of, version};
+use super::evaluation::{apply, latest, rules_of, version};
 use super::json_fields::JsonFields;
 use super::params::{PageParams, Params};
 use super::path::PathOf;
@@ -94,7 +94,9 @@ pub(super) async fn create(
         evaluator.versions.push(version(EvaluatorRequest::from(request), number, now)?);
         Ok(evaluator)
     };
-    documents::create(&app, caller, make).await
+    let view = documents::create(&app, caller, make).await?;
+    apply(&app).await?;
+    Ok(view)
 }
 
 /// `GET /api/public/unstable/evaluators/{evaluatorId}`: the latest version of an evaluator.

@@ -17,6 +17,8 @@ use crate::error::{ApiError, ApiResult};
 
 /// From the `query` parameter to a query.
 mod query;
+/// Numbers of traces by day and model.
+pub(crate) mod daily_traces;
 /// Daily metrics, for older clients.
 pub(super) mod daily;
 

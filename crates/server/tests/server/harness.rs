@@ -1,21 +1,31 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::get;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use futures_util::future::BoxFuture;
+use ratchet_agent::judge::JudgeName;
 use ratchet_core::id::TraceId;
+use ratchet_core::judge::rubric::{self, Rubric};
+use ratchet_core::money::Money;
 use ratchet_core::outbound::OutboundPolicy;
+use ratchet_core::quality::suggestion::Templates;
 use ratchet_core::record::trace::Trace;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
 use ratchet_server::app::{App, Settings};
 use ratchet_server::clock::{Clock, ManualClock};
 use ratchet_server::run::{Listeners, RunError, run};
 use ratchet_server::shutdown;
 use ratchet_server::shutdown::{Stop, StopSender};
 use ratchet_stages::app_state::AppState;
+use ratchet_stages::schedule::{EnvironmentError, JobEnvironment, ReportSettings, SuggestionTexts};
+use ratchet_stages::score::evaluators::{EvaluationLimits, EvaluationWorker};
+use ratchet_stages::score::judge::Judge;
 use ratchet_store::catalog::{KeyPair, NewKey, NewProject, Permission, Permissions, Role};
 use ratchet_store::project::ProjectId;
 use ratchet_testkit::folder::DataFolder;
@@ -56,6 +66,11 @@ impl TestServer {
         let place = (data.folder().clone(), data.path().to_owned());
         let state = AppState::new(place, Clock::Manual(clock.clone()), outbound);
         let app = App::new(state, settings, Default::default());
+        // Evaluators are tested and backfilled by requests; no worker runs beside the tests.
+        let pace = (Arc::new(SystemBackoffClock) as Arc<_>, EvaluationLimits::default());
+        let (store, machine) = (data.folder().clone(), Arc::new(OfflineMachine));
+        let worker = EvaluationWorker::new(store, machine, pace, "test".to_owned());
+        app.run_evaluators(Arc::new(worker));
         let (stopper, stop) = shutdown::signal();
         let listeners = Listeners {
             web: TcpListener::bind("127.0.0.1:0").await.unwrap(),
@@ -239,5 +254,35 @@ impl Reply {
         assert_eq!(self.status.as_u16(), status, "{text}");
         assert!(text.contains(words), "{text} does not say {words}");
         self
+    }
+}
+
+/// A machine whose only judge is the offline one.
+struct OfflineMachine;
+
+impl JobEnvironment for OfflineMachine {
+    fn judge<'a>(
+        &'a self,
+        _: &'a ProjectId,
+        _: &'a JudgeName,
+        _: Option<Money>,
+    ) -> BoxFuture<'a, Result<Judge, EnvironmentError>> {
+        Box::pin(std::future::ready(Ok(Judge::Offline)))
+    }
+
+    fn rubric(&self, name: &str) -> Result<Rubric, EnvironmentError> {
+        Ok(rubric::shipped().find(|rubric| rubric.name == name).unwrap().clone())
+    }
+
+    fn suggestion_texts(&self) -> Result<SuggestionTexts, EnvironmentError> {
+        Ok(SuggestionTexts { templates: Templates::shipped(), instructions: String::new() })
+    }
+
+    fn report_settings(&self, _: &ProjectId) -> Result<ReportSettings, EnvironmentError> {
+        Ok(ReportSettings::default())
+    }
+
+    fn webhook_secret(&self) -> Result<Secret, EnvironmentError> {
+        Ok(Secret::new("shared"))
     }
 }

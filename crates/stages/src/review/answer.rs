@@ -10,16 +10,17 @@ use ratchet_core::id::{ObservationId, ScoreId, TraceId};
 use ratchet_core::payload::Json;
 use ratchet_core::record::field::{Field, Stamp, StampedValue, WriteKind};
 use ratchet_core::record::merge::Metadata;
+use ratchet_core::record::score::config::{ConfigValues, ScoreConfig};
 use ratchet_core::record::score::draft::ScoreDraft;
 use ratchet_core::record::score::rule::SentValue;
-use ratchet_core::record::score::{DataType, ScoreSource, ScoreTarget};
+use ratchet_core::record::score::{ScoreSource, ScoreTarget};
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{
     Catalog, Change, Collected, NewDataset, NewDatasetItem, NewReview, QueueId, Review,
-    ReviewEffect,
+    ReviewEffect, StoredScoreConfig,
 };
+use ratchet_store::project::ProjectId;
 use ratchet_store::{Store, StoreError};
-use uuid::Uuid;
 
 use crate::record::scores::{self, ScoreWriteError};
 
@@ -68,8 +69,8 @@ pub struct NewCase {
 /// Who answers about which item, and how long it took.
 #[derive(Clone, Debug)]
 pub struct Submission {
-    /// Chosen by the client: an answer that is sent twice counts once.
-    pub id: Uuid,
+    /// Number of the reviewer's answer about this item: one that is sent twice counts once.
+    pub attempt: u64,
     pub queue: QueueId,
     pub item: String,
     /// Id of the user, or a name where there are no users.
@@ -77,6 +78,12 @@ pub struct Submission {
     /// Id of the user, if there is one.
     pub author: Option<String>,
     pub seconds: u64,
+}
+
+impl Submission {
+    fn id(&self) -> String {
+        format!("{}-{}-{}", self.item, self.reviewer, self.attempt)
+    }
 }
 
 /// Saves an answer. The parts have ids derived from the submission's: an answer that was saved in
@@ -94,11 +101,12 @@ pub async fn submit(
     let project = submission.queue.project.clone();
     // Also refuses an item that is not there, before anything is written.
     catalog.queue_item(submission.queue.clone(), submission.item.clone()).await?;
-    let id = submission.id.to_string();
+    let id = submission.id();
     if catalog.is_review_saved(submission.queue.clone(), id).await? {
         return Ok(ReviewEffect::Repeated);
     }
-    let drafts = drafts(&submission, reviewed, &answer, now)?;
+    let configs = ReviewConfigs::ensure(catalog, &project, now).await?;
+    let drafts = drafts(&submission, reviewed, (&answer, &configs), now)?;
     let scores = drafts.iter().map(|draft| draft.id.to_string()).collect();
     let written = scores::write((&store.telemetry, catalog), project, drafts, now).await;
     written.map_err(|error| match error {
@@ -159,7 +167,7 @@ pub async fn undo(
 
 fn blank(submission: &Submission) -> NewReview {
     NewReview {
-        id: submission.id.to_string(),
+        id: submission.id(),
         item: submission.item.clone(),
         reviewer: submission.reviewer.clone(),
         is_skipped: false,
@@ -183,11 +191,59 @@ fn check(answer: &Answer) -> Result<(), AnswerError> {
     Ok(())
 }
 
+/// The score configs of reviews: annotations follow a config.
+struct ReviewConfigs {
+    correctness: String,
+    helpfulness: String,
+    tool_usage: String,
+}
+
+impl ReviewConfigs {
+    /// Returns the ids of the project's configs, which are created if there are none.
+    async fn ensure(
+        catalog: &Catalog,
+        project: &ProjectId,
+        now: Timestamp,
+    ) -> Result<Self, AnswerError> {
+        let share = ConfigValues::Numeric { min: Some(0.0), max: Some(1.0) };
+        Ok(Self {
+            correctness: config(catalog, project, (CORRECTNESS, ConfigValues::Boolean), now)
+                .await?,
+            helpfulness: config(catalog, project, (HELPFULNESS, share), now).await?,
+            tool_usage: config(catalog, project, (TOOL_USAGE, ConfigValues::Boolean), now).await?,
+        })
+    }
+}
+
+/// Returns the id of a config that takes numbers, by its name. A new one has an id that depends on
+/// project and name only: two reviewers who need it at once create one.
+async fn config(
+    catalog: &Catalog,
+    project: &ProjectId,
+    (name, values): (&str, ConfigValues),
+    now: Timestamp,
+) -> Result<String, AnswerError> {
+    let settings = catalog.recording_settings(project).await?;
+    let takes_numbers = |config: &&ScoreConfig| {
+        matches!(config.values, ConfigValues::Boolean | ConfigValues::Numeric { .. })
+    };
+    let known = settings.score_configs.values().filter(takes_numbers);
+    let mut known = known.filter(|config| config.name == name && !config.is_archived);
+    if let Some(config) = known.next() {
+        return Ok(config.id.clone());
+    }
+    let id = format!("{project}-review-{name}");
+    let config = ScoreConfig { id, name: name.to_owned(), values, is_archived: false };
+    let description = Some("given by reviewers of queues".to_owned());
+    let new = StoredScoreConfig { config, description, created_at: now, updated_at: now };
+    Ok(catalog.create_score_config(project.clone(), new).await?.config.id)
+}
+
 /// The scores of an answer, with ids that depend on the submission only.
 fn drafts(
     submission: &Submission,
     reviewed: &Reviewed,
-    answer: &Answer,
+    (answer, configs): (&Answer, &ReviewConfigs),
     now: Timestamp,
 ) -> Result<Vec<ScoreDraft>, AnswerError> {
     let stamp = Stamp::stated(now, WriteKind::Create);
@@ -195,39 +251,34 @@ fn drafts(
         Some(observation) => ScoreTarget::Observation(reviewed.trace.clone(), observation.clone()),
         None => ScoreTarget::Trace(reviewed.trace.clone()),
     };
-    let draft = |suffix: String, name: &str, target: ScoreTarget, value: SentValue| {
-        let id = ScoreId::parse(&format!("{}-{suffix}", submission.id));
-        let id = id.map_err(|why| AnswerError::Invalid(format!("submission: {why}")))?;
+    let draft = |suffix: &str, config: &str, target: ScoreTarget, value: f64| {
+        let id = ScoreId::parse(&format!("{}-{suffix}", submission.id()));
+        let id = id.map_err(|why| AnswerError::Invalid(format!("attempt: {why}")))?;
         Ok::<_, AnswerError>(ScoreDraft {
-            name: Some(name.to_owned()),
-            value: Some(value),
+            value: Some(SentValue::Number(value)),
+            config: Field::new(config.to_owned(), stamp),
             environment: Field::new(reviewed.environment.clone(), stamp),
             author: Field::if_some(submission.author.clone(), stamp),
             queue: Field::new(submission.queue.queue.clone(), stamp),
             ..ScoreDraft::new(id, target, ScoreSource::Annotation, stamp)
         })
     };
-    let yes = |is_so: bool| SentValue::Number(f64::from(u8::from(is_so)));
+    let yes = |is_so: bool| f64::from(u8::from(is_so));
     let correctness =
-        draft(CORRECTNESS.to_owned(), CORRECTNESS, target.clone(), yes(answer.is_correct))?;
+        draft(CORRECTNESS, &configs.correctness, target.clone(), yes(answer.is_correct))?;
     let mut drafts = vec![ScoreDraft {
-        data_type: Some(DataType::Boolean),
         comment: Field::if_some(answer.comment.clone(), stamp),
         metadata: metadata(JUDGE_ERROR, answer.judge_error.as_deref(), stamp),
         ..correctness
     }];
     if let Some(value) = answer.helpfulness {
-        let suffix = HELPFULNESS.to_owned();
-        drafts.push(draft(suffix, HELPFULNESS, target, SentValue::Number(value))?);
+        drafts.push(draft(HELPFULNESS, &configs.helpfulness, target, value)?);
     }
     for (number, (observation, tool, is_right)) in answer.tools.iter().enumerate() {
         let target = ScoreTarget::Observation(reviewed.trace.clone(), observation.clone());
-        let usage = draft(format!("{TOOL_USAGE}-{number}"), TOOL_USAGE, target, yes(*is_right))?;
-        drafts.push(ScoreDraft {
-            data_type: Some(DataType::Boolean),
-            metadata: metadata("tool", Some(tool), stamp),
-            ..usage
-        });
+        let suffix = format!("{TOOL_USAGE}-{number}");
+        let usage = draft(&suffix, &configs.tool_usage, target, yes(*is_right))?;
+        drafts.push(ScoreDraft { metadata: metadata("tool", Some(tool), stamp), ..usage });
     }
     Ok(drafts)
 }
@@ -261,7 +312,7 @@ async fn collect(
             catalog.save_dataset(project.clone(), new, now).await?;
         }
         items.push(NewDatasetItem {
-            id: Some(format!("{}-{dataset_name}", submission.id)),
+            id: Some(format!("{}-{dataset_name}", submission.id())),
             dataset_name,
             status: Some(DatasetStatus::Active),
             input: case.input.clone(),

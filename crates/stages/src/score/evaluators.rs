@@ -39,7 +39,7 @@ use ratchet_store::catalog::{FinishedEvaluation, JobRequest};
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Batch;
 use ratchet_store::{Store, StoreError, StoreResult};
-use tokio::sync::Notify;
+use tokio::sync::{Mutex, Notify};
 
 use crate::record::scores::{self, ScoreWriteError};
 use crate::schedule::JobEnvironment;
@@ -76,6 +76,8 @@ pub struct EvaluationWorker {
     limits: EvaluationLimits,
     judges: Judges,
     wake: Notify,
+    /// Held while rules are read and applied, so that older ones never replace newer ones.
+    refresh: Mutex<()>,
     owner: String,
 }
 
@@ -96,7 +98,7 @@ impl EvaluationWorker {
         owner: String,
     ) -> Self {
         let judges = Judges::new(environment, limits.calls_at_once);
-        Self { store, pace, limits, judges, wake: Notify::new(), owner }
+        Self { store, pace, limits, judges, wake: Notify::new(), refresh: Mutex::default(), owner }
     }
 
     /// Wakes the worker before its next poll.
@@ -166,6 +168,7 @@ impl EvaluationWorker {
     }
 
     async fn rules(&self) -> StoreResult<RunningRules> {
+        let _held = self.refresh.lock().await;
         let rules = RunningRules::load(&self.store).await?;
         self.store.telemetry.set_evaluated_projects(rules.projects());
         Ok(rules)

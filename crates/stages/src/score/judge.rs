@@ -14,7 +14,9 @@ use ratchet_core::judge::chunk::ChunkLimits;
 use ratchet_core::judge::evidence::Evidence;
 use ratchet_core::judge::judge_prompt::{Instructions, JudgeCase, Seed};
 use ratchet_core::judge::notations::Notations;
-use ratchet_core::judge::offline::{self, SignalSet, SuccessEstimate, SuccessModel};
+use ratchet_core::judge::offline::{
+    self, SignalOverrides, SignalSet, SuccessEstimate, SuccessModel,
+};
 use ratchet_core::judge::rubric::{Critics, Rubric};
 use ratchet_core::judge::verdict::{self, ChunkVerdict, SessionVerdict};
 use ratchet_core::time::Timestamp;
@@ -69,6 +71,14 @@ impl OwnSignals {
             None => set,
         };
         Self { set, hash: (!texts.is_empty()).then(|| hash(texts)), model: None }
+    }
+
+    /// Adds overrides of the signals, with the text of their file.
+    #[must_use]
+    pub fn with_overrides(self, overrides: &SignalOverrides, text: &str) -> Self {
+        let known = self.hash.unwrap_or_default();
+        let set = self.set.with_overrides(overrides, text);
+        Self { set, hash: Some(hash(&[&known, text])), model: self.model }
     }
 
     /// Adds a model that was fitted to labels, with the text of its file.

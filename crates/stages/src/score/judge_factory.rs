@@ -17,6 +17,7 @@ use ratchet_store::Store;
 use ratchet_store::project::ProjectId;
 
 use super::judge::{Briefing, Judge, ModelJudge, OwnSignals, TokenCounts};
+use super::signal_overrides::signals_of;
 use super::success;
 use crate::llm_connections::ConnectError;
 use crate::llm_connections::judge::{self, JudgeAccess};
@@ -72,10 +73,10 @@ impl JudgeFactory<'_> {
         }))
     }
 
-    /// The offline judge, with the user's signals and notations and a model fitted to labels, if
-    /// there are any.
+    /// The offline judge, with the user's signals and notations, their overrides and a model fitted
+    /// to labels, if there are any.
     fn offline(&self) -> Result<Judge, UserFileError> {
-        let own = own_signals(self.data)?;
+        let own = signals_of(self.data, self.models, self.project)?;
         let model = success::read(self.models, self.project)?;
         Ok(match (own, model) {
             (None, None) => Judge::Offline,

@@ -14,7 +14,7 @@ pub struct Rubrics {
     broken: Vec<BrokenFile>,
 }
 
-/// A rubric file of the user that cannot be used. It stops whoever asks for its rubric, and only
+/// A rubric file of the user that cannot be used. It stops commands that use its rubric, and only
 /// them.
 #[derive(Debug)]
 struct BrokenFile {
@@ -64,7 +64,7 @@ pub enum RubricsError {
 
 impl Rubrics {
     /// Reads the user's rubrics in `<data>/rubrics`; the name of a built-in one overrides it. A file
-    /// that is invalid, or has the name of another one, is told by [`Self::find`] and
+    /// that is invalid, or has the name of another one, is reported by [`Self::find`] and
     /// [`Self::faults`]: an error in one of them must not take the others away.
     ///
     /// # Errors

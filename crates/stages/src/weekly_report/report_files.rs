@@ -26,7 +26,7 @@ pub(super) fn write(data: &Path, project: &ProjectId, report: &WeekReport) -> io
     Ok(folder.join(name))
 }
 
-/// `2026-11-08`, or `2026-11-08-agent-support-bot-1f3a5c7e`: the hash tells apart what the letters do
+/// `2026-11-08`, or `2026-11-08-agent-support-bot-1f3a5c7e`: the hash separates what the letters do
 /// not.
 fn stem(report: &WeekReport) -> String {
     if report.scope.is_all() {

@@ -16,5 +16,9 @@ mod real;
 mod notices;
 /// The weekly draw and the metrics of its reviews.
 mod weekly_review;
+/// False-alarm rates of reports.
+mod alarm_rates;
 /// Runs of schedules, from the claim to the result.
 mod schedules;
+/// Traces are judged as they arrive.
+mod evaluators;

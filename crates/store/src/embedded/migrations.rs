@@ -54,6 +54,6 @@ pub(super) const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/catalog/0038_schedule_scopes.sql"),
     include_str!("migrations/catalog/0040_agents.sql"),
     include_str!("migrations/catalog/0041_reviews.sql"),
-    include_str!("migrations/catalog/0048_evaluator_hours.sql"),
+    include_str!("migrations/catalog/0042_evaluator_hours.sql"),
     include_str!("migrations/catalog/0045_review_draws.sql"),
 ];

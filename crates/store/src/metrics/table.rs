@@ -9,7 +9,7 @@ use crate::{StoreError, StoreResult};
 /// client can make a query fail by inventing names.
 pub(crate) const MAX_GROUPS: usize = 50_000;
 /// Name of the group for values beyond the limit.
-pub(crate) const OTHER_GROUP: &str = "(other)";
+pub const OTHER_GROUP: &str = "(other)";
 /// Maximum number of single values in memory, for percentiles and the like.
 const MAX_VALUES: usize = 20_000_000;
 

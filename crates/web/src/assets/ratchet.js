@@ -22,7 +22,8 @@ function switchTheme() {
 
 // Times are shown in the zone of the browser from the next page on; until then in UTC, as the bar says.
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-if (zone && !document.cookie.split("; ").includes(`zone=${zone}`)) {
+const shown = document.querySelector("[data-zone]")?.dataset.zone;
+if (zone && shown && zone !== shown) {
   document.cookie = `zone=${zone}; path=/; max-age=31536000; samesite=lax`;
 }
 
@@ -95,3 +96,38 @@ document.addEventListener("submit", async (event) => {
   note.textContent = problem;
   form.append(note);
 });
+
+// Marks of a chart lead to the records behind them; the table below the chart has the same links.
+document.addEventListener("click", (event) => {
+  const mark = event.target.closest?.("[data-href]");
+  if (mark && !event.target.closest("a")) location.assign(mark.dataset.href);
+});
+
+// Tables without a file of their own: the rows that are shown, as CSV.
+function csvCell(text) {
+  // A spreadsheet must not take text for a formula.
+  const harmless = /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
+  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}
+
+function csvOf(table) {
+  const rows = [...table.rows].map((row) => [...row.cells].filter((cell) => !cell.matches(".check")));
+  return rows.map((cells) => cells.map((cell) => csvCell(cell.innerText.trim())).join(",")).join("\r\n");
+}
+
+for (const table of document.querySelectorAll("main .table-wrap > table")) {
+  const wrap = table.parentElement;
+  if (wrap.closest(".list, details.numbers") || !table.tBodies[0]?.rows.length) continue;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "quiet export-shown";
+  button.textContent = "Export shown rows (CSV)";
+  button.addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([csvOf(table)], { type: "text/csv" }));
+    link.download = `${(wrap.getAttribute("aria-label") ?? "table").replaceAll(/[^\w]+/g, "-")}.csv`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+  wrap.after(button);
+}

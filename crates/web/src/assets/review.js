@@ -108,8 +108,6 @@ async function heartbeat() {
 function focusText(key) {
   const text = document.querySelector(`[data-focus="${key}"]`);
   if (!text) return false;
-  const details = text.closest("details");
-  if (details) details.open = true;
   text.focus();
   return true;
 }
@@ -125,7 +123,6 @@ function act(key) {
     if (!box) return false;
     const tick = box.querySelector("[data-case-tick]");
     tick.checked = !tick.checked;
-    box.open = tick.checked;
     return true;
   }
   return focusText(key);

@@ -300,7 +300,7 @@ addEventListener("popstate", async () => {
 const isPlain = (event) => !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey && event.button === 0;
 page.addEventListener("click", (event) => {
   if (!isPlain(event)) return;
-  const target = event.target.closest(".twist, .node, .strip a, [data-view], [data-load], [data-next-error], [data-copy-link], [data-fold-all]");
+  const target = event.target.closest(".twist, .node, .strip a, [data-view], [data-load], [data-next-error], [data-copy-link], [data-copy-payload], [data-fold-all]");
   if (!target) return;
   const node = target.closest(".node");
   if (node) {
@@ -321,6 +321,7 @@ page.addEventListener("click", (event) => {
     loadAll(target);
   } else if ("nextError" in target.dataset) nextError();
   else if ("foldAll" in target.dataset) foldAll(target);
+  else if ("copyPayload" in target.dataset) copyPayload(target.dataset.copyPayload);
   else if ("copyLink" in target.dataset) copyLink();
 });
 
@@ -366,6 +367,17 @@ async function copyLink() {
     toast("Link copied");
   } catch {
     toast("Copying was blocked by the browser");
+  }
+}
+
+async function copyPayload(address) {
+  try {
+    const answer = await fetch(address);
+    if (!answer.ok) throw new Error();
+    await navigator.clipboard.writeText(await answer.text());
+    toast("Copied");
+  } catch {
+    toast("Copying was blocked by the browser, or the payload could not be loaded");
   }
 }
 

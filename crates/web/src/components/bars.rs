@@ -6,6 +6,7 @@ use ratchet_core::stats::distribution::HistogramBin;
 use super::chart::caption;
 use super::figure;
 use super::plot::{self, Plot, PlotHeight, plot};
+use crate::request_context::Link;
 
 /// Maximum number of separate bars; the rest is summed up in the last one.
 const MAX_LABELS: usize = 24;
@@ -185,6 +186,8 @@ pub struct HorizontalBars<'a> {
     pub note: String,
     /// Each name and its value.
     pub values: &'a [(String, f64)],
+    /// Where the records of each are listed.
+    pub links: Vec<Option<Link>>,
     /// Whether each is shown as a share of all.
     pub is_share: bool,
     /// How a value reads, with its unit.
@@ -208,9 +211,10 @@ pub fn horizontal(chart: &HorizontalBars<'_>) -> Markup {
                     @if chart.is_share { th scope="col" { "Share" } }
                 } }
                 tbody {
-                    @for (name, value) in chart.values {
-                        tr {
-                            th scope="row" { bdi { (ratchet_core::record::limit::elide(name, 120)) } }
+                    @for (index, (name, value)) in chart.values.iter().enumerate() {
+                        @let link = chart.links.get(index).and_then(Option::as_ref);
+                        tr data-href=[link] {
+                            th scope="row" { (key(name, link)) }
                             td.bar-cell {
                                 svg.lying.hue-0 viewBox="0 0 100 10" preserveAspectRatio="none"
                                     aria-hidden="true" {
@@ -227,6 +231,11 @@ pub fn horizontal(chart: &HorizontalBars<'_>) -> Markup {
             }
         }
     }
+}
+
+fn key(name: &str, link: Option<&Link>) -> Markup {
+    let name = html! { bdi { (ratchet_core::record::limit::elide(name, 120)) } };
+    html! { @match link { Some(link) => { a href=(link) { (name) } }, None => { (name) } } }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "positions in a drawing")]

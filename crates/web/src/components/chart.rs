@@ -10,6 +10,7 @@ use maud::{Markup, html};
 
 use super::figure;
 use super::plot::{self, Plot, PlotHeight, plot};
+use crate::request_context::Link;
 
 /// A line, or bars, over steps of time.
 #[derive(Clone, Debug)]
@@ -33,6 +34,10 @@ pub struct OverTime {
     /// All of it together in as long a time before, step by step; none when nothing is compared.
     pub before: Vec<Option<f64>>,
     pub form: Form,
+    /// Where the records of each step are listed; none where they cannot be.
+    pub step_links: Vec<Link>,
+    /// Where the records of each series are listed.
+    pub series_links: Vec<Option<Link>>,
     /// How a value reads, with its unit.
     pub read: fn(f64) -> String,
     /// How it reads with all its digits.
@@ -48,6 +53,8 @@ impl Default for OverTime {
             steps: Vec::new(),
             series: Vec::new(),
             before: Vec::new(),
+            step_links: Vec::new(),
+            series_links: Vec::new(),
             form: Form::Lines,
             read: figure::number,
             exact: figure::digits,
@@ -184,7 +191,9 @@ fn readings(chart: &OverTime) -> Markup {
     let width = plot::WIDTH / ratio(steps.max(1), 1);
     html! {
         @for (index, step) in chart.steps.iter().enumerate() {
-            rect.reading x=(across(index, steps) * plot::WIDTH - width / 2.0) y="0" width=(width)
+            // A click follows the link of the step; without a script the table of numbers has it.
+            rect.reading data-href=[chart.step_links.get(index)]
+                 x=(across(index, steps) * plot::WIDTH - width / 2.0) y="0" width=(width)
                  height=(plot::HEIGHT) {
                 title {
                     (step)

@@ -2,6 +2,8 @@
 
 use maud::{Markup, html};
 
+use crate::request_context::Link;
+
 /// The height of a drawing, in pixels.
 pub const HEIGHT: f64 = 150.0;
 /// The width of a drawing, in units that grow with the room it gets.
@@ -67,6 +69,8 @@ pub struct End<'a> {
     pub y: f64,
     pub hue: usize,
     pub name: &'a str,
+    /// Where its records are listed.
+    pub link: Option<&'a Link>,
 }
 
 /// How far down a part of the whole height is.
@@ -107,7 +111,7 @@ fn ends(ends: &[End<'_>], tall: PlotHeight) -> Markup {
     html! {
         svg.ends aria-hidden="true" {
             @for (end, y) in ends.iter().zip(apart(&wanted, floor)) {
-                text class={ "direct hue-" (end.hue) } x="0" y=(y + 4.0) {
+                text class={ "direct hue-" (end.hue) } data-href=[end.link] x="0" y=(y + 4.0) {
                     (short(end.name))
                     title { (end.name) }
                 }

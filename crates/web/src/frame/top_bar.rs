@@ -23,7 +23,7 @@ pub(super) fn bar(ctx: &RequestContext) -> Markup {
             (environment_menu(ctx))
             (agent_menu(ctx))
             (span_menu(ctx))
-            span.zone.muted.on-desks title="Time zone of this browser; UTC on hover over a time" {
+            span.zone.muted.on-desks data-zone=(ctx.time.zone_name()) title="Time zone of this browser; UTC on hover over a time. Days in charts are those of UTC." {
                 (ctx.time.zone_name())
             }
             div.bar-end {

@@ -106,7 +106,10 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     let calibration = held.calibration(rubric, threshold);
     let panels = panels::read(&sink).await.map_err(|why| refused(why.into()))?;
     let drift: Vec<_> = panel::drifts(&panels).iter().flat_map(PanelDrift::alerts).collect();
-    let success = success::draw(&web, &ctx, &held, rubric)?;
+    let success = html! {
+        (success::draw(&web, &ctx, &held, rubric)?)
+        (success::overrides(&web, &ctx)?)
+    };
     let mut page = Page::new(Section::Calibration, "Calibration");
     page.summary = summary(&calibration);
     page.action =
@@ -396,7 +399,8 @@ fn dimensions(calibration: &Calibration, chosen: &Agreement, ctx: &RequestContex
         p.muted {
             "Hover a number for its 95% CI, or a dash for why it is missing. Beyond threshold: the whole interval "
             "of the mean absolute error is above " (agreement::two(calibration.threshold)) ". "
-            code { "ratchet calibrate" } " then drafts a revised criterion for the judge."
+            code { "ratchet calibrate" } " then drafts a revised criterion for a model, or overrides of the "
+            "offline judge's signals."
         }
     }
 }

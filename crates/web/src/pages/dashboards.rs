@@ -6,6 +6,8 @@ mod overview;
 mod split;
 /// Sums into lines and bars.
 mod panel;
+/// Latencies of whole traces.
+mod trace_latency;
 /// Sums of each key, as a table.
 mod keys;
 mod all;
@@ -14,6 +16,10 @@ mod one;
 /// Queries and renders one chart.
 mod tile;
 mod drawing;
+/// Links from charts to lists.
+mod drill;
+/// Keys that are not shown one by one.
+mod others;
 mod pivot;
 /// Figures as people read them.
 mod reading;

@@ -11,6 +11,8 @@ mod upload;
 mod run;
 /// Two runs, item by item.
 mod compare;
+/// Items as a file.
+mod export;
 /// Outputs and scores of runs.
 mod results;
 /// The runs over a dataset.
@@ -66,6 +68,7 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/datasets/{name}/runs", get(runs::show))
         .route("/project/{project}/datasets/{name}/runs/{run}", get(run::show))
         .route("/project/{project}/datasets/{name}/compare", get(compare::show))
+        .route("/project/{project}/datasets/{name}/export", get(export::export))
         .route("/project/{project}/experiments/results", get(run::of_experiment))
 }
 

@@ -250,6 +250,7 @@ async fn act(
         None => return Err(PageError::Bad("do: must name an action".to_owned())),
     };
     if let Some(worker) = web.evaluators() {
+        worker.prepare().await?;
         worker.wake();
     }
     let to = ctx.to(&["evaluators", &id]).with("done", done);

@@ -180,6 +180,7 @@ fn distributions() -> Markup {
                 title: "Cost by model",
                 note: "total cost by model, n = 53".to_owned(),
                 values: &costs,
+                links: Vec::new(),
                 is_share: true,
                 read: figure::dollars,
                 exact: figure::exact_dollars,

@@ -43,8 +43,9 @@ use axum::routing::{get, post};
 use ratchet_core::record::observation::Observation;
 use ratchet_core::record::trace::Trace;
 
+pub(super) use self::export::{Format, csv, jsonl};
 pub(super) use self::neighbours::{Neighbours, neighbours};
-pub(super) use self::row::{ListedRow, trace_link};
+pub(super) use self::row::{CellValue, ListedRow, trace_link};
 pub(super) use self::session_row::{SessionRow, errors};
 use crate::web::Web;
 

@@ -4,14 +4,16 @@ use axum::response::Redirect;
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::id::{ObservationId, SessionId, TraceId};
-use ratchet_core::record::session::Session;
+use ratchet_stages::source::session_title::session_title;
 use ratchet_store::catalog::PromptQuery;
 use ratchet_store::query::{
-    Condition, Detail, Direction, PageNumber, Paging, SessionEnds, TimeRange, TraceColumn,
-    TraceOrder, TraceQuery,
+    Condition, Detail, Direction, PageNumber, Paging, TimeRange, TraceColumn, TraceOrder,
+    TraceQuery,
 };
 use ratchet_store::user::{UserOrder, UserQuery};
 
+use super::calibration::{ends, refused};
+use super::lists::SessionRow;
 use super::{sessions, users};
 use crate::filter::{Filter, ListKind, Pattern, RecordField, Term, TermCondition};
 use crate::page_error::PageResult;
@@ -48,8 +50,9 @@ async fn offers(State(web): State<Web>, ctx: RequestContext) -> PageResult<Marku
     }
     let mut found: Vec<(&str, String, Link)> = Vec::new();
     if let Some(link) = by_id(&web, &ctx, &typed).await? {
+        let (source, _) = ends(&web, &ctx);
         let title = match SessionId::parse(&typed) {
-            Ok(id) => title_of_id(&web, &ctx, id).await?,
+            Ok(id) => session_title(&source, &id).await.map_err(|why| refused(why.into()))?,
             Err(_) => None,
         };
         let name = title.map_or_else(|| typed.clone(), |title| format!("{title} ({typed})"));
@@ -114,17 +117,12 @@ async fn by_first_request(
     word: &str,
 ) -> PageResult<Vec<(&'static str, String, Link)>> {
     let newest = sessions::newest(web, ctx, SESSIONS_LOOKED_THROUGH).await?;
-    let offer = |(session, ends): &(Session, SessionEnds)| {
-        let title = sessions::title_of(ends)?;
+    let offer = |row: &SessionRow| {
+        let (title, id) = (row.opening(), row.session.id.to_string());
         let is_meant = title.to_lowercase().contains(word);
-        is_meant.then(|| ("session", title, ctx.to(&["sessions", &session.id.to_string()])))
+        is_meant.then(|| ("session", title, ctx.to(&["sessions", &id])))
     };
     Ok(newest.iter().filter_map(offer).take(OFFERED).collect())
-}
-
-async fn title_of_id(web: &Web, ctx: &RequestContext, id: SessionId) -> PageResult<Option<String>> {
-    let ends = web.store.telemetry.session_ends(ctx.project_id(), vec![id]).await?;
-    Ok(ends.first().and_then(sessions::title_of))
 }
 
 async fn by_id(web: &Web, ctx: &RequestContext, typed: &str) -> PageResult<Option<Link>> {

@@ -29,7 +29,7 @@ pub(super) async fn menu(
         @if queues.is_empty() {
             a href=(ctx.to(&["queues"])) { "No queues yet: create one" }
         } @else {
-            form method="post" action=(action) {
+            form method="post" data-inline-errors action=(action) {
                 (hidden)
                 @for queue in &queues {
                     button type="submit" name="queue" value=(queue.id) { bdi { (queue.name) } }

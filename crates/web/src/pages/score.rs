@@ -11,7 +11,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_store::query::{Condition, Page as Slice, Paging, ScoreColumn, ScoreQuery, ScoresOn};
 use ratchet_store::score_stats::{Sample, SampleQuery, ScoreValueRow};
 
-use super::scores;
+use super::{scores, table_export};
 use crate::components::bars::{self, Spread};
 use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::plot::PlotHeight;
@@ -51,7 +51,10 @@ async fn show(
     let newest = web.store.telemetry.scores(newest(&ctx, &name, source)).await?;
     let mut page = Page::new(Section::Scores, name.clone());
     page.crumbs = vec![("Scores".to_owned(), ctx.to(&["scores"]))];
+    let export = scores::export_link(&ctx).with("name", name.clone());
+    let export = source.into_iter().fold(export, |to, source| to.with("source", source.as_str()));
     page.action = html! {
+        (table_export::export_menu(&export))
         a.button href=(ctx.to(&["scores", "compare"]).with("a", name.clone())) { "Compare" }
     };
     page.body = match sample {
@@ -104,7 +107,7 @@ fn body(
         @for part in parts.iter().filter(chosen) {
             section aria-label={ (score_summary::form(part.data_type)) " by " (part.decider.name()) } {
                 (stats(part))
-                div.charts { (lies(part)) (over_time(sample, part)) }
+                div.charts { (lies(part)) (over_time(sample, part, ctx)) }
             }
         }
         section {
@@ -191,7 +194,7 @@ fn lies(part: &ScoreSummary) -> Markup {
 }
 
 /// Mean, share or counts per time bucket.
-fn over_time(sample: &Sample, part: &ScoreSummary) -> Markup {
+fn over_time(sample: &Sample, part: &ScoreSummary, ctx: &RequestContext) -> Markup {
     let own: Vec<&ScoreValueRow> = sample
         .judgements
         .iter()
@@ -203,7 +206,7 @@ fn over_time(sample: &Sample, part: &ScoreSummary) -> Markup {
         .collect();
     let times = || own.iter().map(|one| one.timestamp);
     let (Some(first), Some(last)) = (times().min(), times().max()) else { return html! {} };
-    let course = TimeBuckets::between(first, last);
+    let course = TimeBuckets::between(first, last).shown_to(&ctx.time);
     let (title, steps) = ("Over time", course.names());
     let note = format!("n = {} scores", figure::grouped(own.len() as u64));
     let series =

@@ -11,17 +11,22 @@ use crate::components::{bars, copy, empty, figure};
 use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
 use crate::pages::reports::score_now;
-use crate::pages::score_compare;
-use crate::request_context::RequestContext;
+use crate::pages::{score_compare, table_export};
+use crate::request_context::{Link, RequestContext};
 use crate::score_summary;
 use crate::score_summary::{ScoreAggregate, ScoreSummary};
 use crate::web::Web;
+
+/// Scores as a file.
+mod export;
 
 /// Maximum number of scores read for the list.
 const READ: u64 = 40_000;
 
 pub(super) fn routes() -> Router<Web> {
-    Router::new().route("/project/{project}/scores", get(show))
+    Router::new()
+        .route("/project/{project}/scores", get(show))
+        .route("/project/{project}/list/scores/export", get(export::export))
 }
 
 async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
@@ -31,6 +36,7 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         (figure::grouped(samples.len() as u64)) @if samples.len() == 1 { " score type" } @else { " score types" }
         " " (ctx.scope.span.within()) "."
     };
+    page.action = table_export::export_menu(&export_link(&ctx));
     page.body = if samples.is_empty() { nothing(&ctx) } else { body(&samples, &ctx) };
     Ok(page.show(&ctx))
 }
@@ -41,6 +47,11 @@ pub(super) async fn samples(web: &Web, ctx: &RequestContext) -> PageResult<Vec<S
     let mut samples = web.store.telemetry.score_samples(question).await?;
     samples.sort_by_key(|sample| std::cmp::Reverse(sample.total));
     Ok(samples)
+}
+
+/// All scores of the current page as a file.
+pub(super) fn export_link(ctx: &RequestContext) -> Link {
+    ctx.to(&["list", "scores", "export"])
 }
 
 /// Score scope of the current page.

@@ -2,45 +2,41 @@
 
 use maud::{Markup, html};
 use ratchet_core::record::field_table::SESSION;
-use ratchet_core::record::session::Session;
-use ratchet_core::record::title::title;
-use ratchet_store::query::{Condition, Paging, SessionColumn, SessionEnds, SessionQuery, Test};
+use ratchet_store::query::{Condition, Paging, SessionColumn, SessionQuery, Test};
 
 use super::lists::column::ListColumn;
 use super::lists::{ListedRow as _, SessionRow};
 use crate::components::table::{self, Column, Row, Table};
-use crate::message_preview;
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
-/// The newest sessions of the page's scope with their first and last traces.
-pub(super) async fn newest(
-    web: &Web,
-    ctx: &RequestContext,
-    limit: u64,
-) -> PageResult<Vec<(Session, SessionEnds)>> {
+/// The sessions of the page's scope, newest first.
+fn in_scope(ctx: &RequestContext, paging: Paging) -> SessionQuery {
     let environment = ctx.scope.environment.clone().map(|environment| Condition {
         column: SessionColumn::Environment,
         test: Test::AnyOf(vec![environment]),
     });
-    let question = SessionQuery {
+    SessionQuery {
         project: ctx.project_id(),
         range: ctx.range(),
         conditions: environment.into_iter().collect(),
-        paging: Paging::After { cursor: None, limit },
-    };
+        paging,
+    }
+}
+
+/// The newest sessions of the page's scope.
+pub(super) async fn newest(
+    web: &Web,
+    ctx: &RequestContext,
+    limit: u64,
+) -> PageResult<Vec<SessionRow>> {
+    let question = in_scope(ctx, Paging::After { cursor: None, limit });
     let sessions = web.store.telemetry.sessions(question).await?.rows;
     let ids = sessions.iter().map(|session| session.id.clone()).collect();
     let ends = web.store.telemetry.session_ends(ctx.project_id(), ids).await?;
-    Ok(sessions.into_iter().zip(ends).collect())
-}
-
-/// The title of a session: its first request; `None` without words.
-pub(super) fn title_of(ends: &SessionEnds) -> Option<String> {
-    let input = ends.first.as_ref().and_then(|trace| trace.content.as_ref()?.input.as_ref())?;
-    let opening = title(input.as_str()).unwrap_or_else(|| message_preview::opening(input.as_str()));
-    Some(opening).filter(|opening| !opening.trim().is_empty())
+    let rows = sessions.into_iter().zip(ends);
+    Ok(rows.map(|(session, ends)| SessionRow { session, ends }).collect())
 }
 
 /// A table of sessions, made of [`row`]s.

@@ -2,11 +2,15 @@
 
 use axum::Router;
 use axum::extract::State;
+use axum::response::Response;
 use axum::routing::get;
 use maud::{Markup, html};
+use ratchet_core::money::Money;
+use ratchet_store::StoreResult;
 use ratchet_store::user::{ServedUser, UserOrder, UserQuery, UserScope, Users};
 
-use super::lists::errors;
+use super::lists::{CellValue, errors};
+use super::table_export::{self, TableRows};
 use crate::components::table::{self, Column, Order, Row, Sort, Table};
 use crate::components::{copy, empty, figure};
 use crate::frame::{Page, Section};
@@ -25,7 +29,9 @@ const ORDERS: [(UserOrder, &str, &str); 5] = [
 ];
 
 pub(super) fn routes() -> Router<Web> {
-    Router::new().route("/project/{project}/users", get(show))
+    Router::new()
+        .route("/project/{project}/users", get(show))
+        .route("/project/{project}/list/users/export", get(export))
 }
 
 async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
@@ -36,8 +42,11 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     let question =
         UserQuery { scope: scope(&ctx), containing: containing.clone(), order, limit: ROWS };
     let users = web.store.telemetry.users(question).await?;
+    let file = ctx.to(&["list", "users", "export"]);
+    let file = if containing.is_empty() { file } else { file.with("q", containing.clone()) };
     let mut page = Page::new(Section::Users, "Users");
     page.summary = summary(&users, &ctx);
+    page.action = table_export::export_menu(&file);
     page.body = if users.total == 0 && containing.is_empty() {
         nothing()
     } else {
@@ -52,6 +61,42 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         }
     };
     Ok(page.show(&ctx))
+}
+
+/// Users of one file.
+const EXPORTED: u64 = 10_000;
+
+/// `GET …/list/users/export`: the users of the page's scope, those with the most traces first.
+async fn export(State(web): State<Web>, ctx: RequestContext) -> PageResult<Response> {
+    let question = UserQuery {
+        scope: scope(&ctx),
+        containing: ctx.params.get("q").unwrap_or_default().chars().take(200).collect(),
+        order: UserOrder::Traces,
+        limit: EXPORTED,
+    };
+    let users = web.store.telemetry.users(question).await?.rows;
+    table_export::file(&ctx, "users", UserRows(Some(users)))
+}
+
+struct UserRows(Option<Vec<ServedUser>>);
+
+impl TableRows for UserRows {
+    const COLUMNS: &'static [&'static str] =
+        &["user", "traces", "errors", "tokens", "cost_usd", "last_seen"];
+
+    async fn next(&mut self) -> StoreResult<Option<Vec<Vec<CellValue>>>> {
+        let cells = |ServedUser { id, sums }: ServedUser| {
+            vec![
+                CellValue::Text(Some(id)),
+                CellValue::Whole(sums.traces),
+                CellValue::Whole(sums.errors),
+                CellValue::Whole(sums.total_tokens),
+                CellValue::Number(sums.cost.map(Money::dollars)),
+                CellValue::Time(sums.last_at),
+            ]
+        };
+        Ok(self.0.take().map(|users| users.into_iter().map(cells).collect()))
+    }
 }
 
 /// What is summed for the users of a place.

@@ -91,7 +91,7 @@ async fn chosen_rows_go_into_a_dataset() {
     assert_eq!(items.len(), 2);
     assert!(items.iter().all(|item| item.input.as_ref().unwrap().as_str() == "\"in\""));
     let nowhere = [("action", "dataset"), ("dataset", "none"), ("id", "one")];
-    assert_eq!(browser.post(ACT, &nowhere).await.status, 404);
+    browser.post(ACT, &nowhere).await.check(400, "choose a dataset");
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ mod lists_fields;
 mod lists_parquet;
 /// Scores as columns, and one row beside a list.
 mod lists_scored;
+mod lists_sessions;
 /// What people do with them.
 mod lists_changed;
 mod lists_live;
@@ -40,6 +41,7 @@ mod csrf;
 /// A project that has one of everything.
 mod shop;
 /// Who may see and do what.
+mod review;
 mod roles;
 /// Forms that come slowly or never.
 mod slow_forms;
@@ -48,6 +50,7 @@ mod shares;
 /// Servers that vouch for people.
 mod provider;
 mod sessions;
+mod table_exports;
 mod users;
 mod dashboards;
 /// Scores by name, and side by side.

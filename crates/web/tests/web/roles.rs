@@ -5,7 +5,7 @@
 //! there: by default a project's pages are for viewers and its forms for members. What differs is
 //! listed here.
 
-use ratchet_store::catalog::Role;
+use ratchet_store::catalog::{QueueId, Role};
 use ratchet_testkit::build::START;
 
 use crate::browser::{Answer, Browser, Site, id};
@@ -50,6 +50,8 @@ const DIFFERENT: &[(&str, &str, Needs)] = &[
     ("GET", "/project/{project}/datasets/{name}/upload", Needs::Member),
     ("GET", "/project/{project}/datasets/{name}/upload/{word}", Needs::Member),
     ("GET", "/project/{project}/playground", Needs::Member),
+    ("GET", "/project/{project}/queues/{queue}/review", Needs::Member),
+    ("GET", "/project/{project}/queues/{queue}/settings", Needs::Member),
     ("GET", "/project/{project}/settings/models/{model}", Needs::Member),
     ("GET", "/project/{project}/traces/{trace}/dataset", Needs::Member),
     ("GET", "/project/{project}/prompt-editor", Needs::Member),
@@ -268,6 +270,42 @@ async fn people_of_another_project_find_nothing_of_this_one() {
     for (before, after) in before.iter().zip(&after) {
         assert_eq!(before, after, "a stranger changed something");
     }
+}
+
+/// What a reviewer may open and send, besides what has no project. All of it is about queues that they
+/// are assigned to.
+const FOR_REVIEWERS: [(&str, &str); 6] = [
+    ("GET", "/project/{project}/queues"),
+    ("GET", "/project/{project}/queues/{queue}"),
+    ("GET", "/project/{project}/queues/{queue}/review"),
+    ("POST", "/project/{project}/queues/{queue}/review/{item}"),
+    ("POST", "/project/{project}/queues/{queue}/review/{item}/heartbeat"),
+    ("POST", "/project/{project}/queues/{queue}/undo"),
+];
+
+#[tokio::test]
+async fn a_reviewer_sees_queues_and_nothing_else_of_a_project() {
+    let Shop { site, ids, .. } = Shop::open().await;
+    let person = site.person("reviewer@shop.example", Role::Reviewer).await;
+    let of = QueueId { project: id("shop"), queue: ids.of("queue").to_owned() };
+    site.data.catalog().assign_queue(of, person.id, START).await.unwrap();
+    let mut browser = site.signed_in("reviewer@shop.example").await;
+    browser.get("/account").await.check(200, "reviewer@shop.example");
+    let mut wrong = Vec::new();
+    for way in ways(&site).await.iter().filter(|way| way.route.starts_with("/project/")) {
+        let answer = send(&mut browser, way, &way.at("shop", &ids)).await;
+        let is_theirs = FOR_REVIEWERS.contains(&(way.method.as_str(), way.route.as_str()));
+        let is_home = way.method == "GET" && way.route == "/project/{project}";
+        let is_right = match (is_theirs, is_home) {
+            (true, _) => answer.status != 403 && answer.status < 500,
+            (false, true) => answer.status == 303,
+            (false, false) => answer.status == 403 && !answer.text.contains(OURS),
+        };
+        if !is_right {
+            wrong.push(format!("{way:?}: {}", answer.status));
+        }
+    }
+    assert_eq!(wrong, [""; 0], "list what is for reviewers, or mend the page");
 }
 
 #[tokio::test]

@@ -69,8 +69,13 @@ async fn sessions_are_listed_with_what_they_took() {
     }
     assert!(!shown.text.contains("<script>alert") && !shown.text.contains("<svg onload"));
     let none = site.get("/project/shop/sessions?env=nowhere").await;
+    assert!(none.text.contains("No matches") && none.text.contains("Clear filters"));
+    let none =
+        site.get("/project/shop/sessions?range=2001-01-01T00:00:00Z..2001-01-02T00:00:00Z").await;
     assert!(
-        none.text.contains("No sessions in this time range") && none.text.contains("session_id")
+        none.text.contains("No sessions in this time range") && none.text.contains("session_id"),
+        "{}",
+        none.text
     );
 }
 

@@ -36,6 +36,7 @@ pub(super) fn of(found: &Found) -> String {
     for one in calibration.apart.iter().filter(|one| one.distance > 0.0).take(APART) {
         text += &apart(one, found);
     }
+    text += &found.signals.as_ref().map(super::signals::text).unwrap_or_default();
     text += &found.success.as_ref().map(super::success::text).unwrap_or_default();
     text += &drafts(found);
     text += &drift(found);

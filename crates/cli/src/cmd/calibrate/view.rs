@@ -57,6 +57,7 @@ pub(super) fn of(found: &Found, args: &CalibrateArgs) -> Value {
             "cost": report.tally.cost.dollars(),
             "approximate_cost": report.tally.approximate_cost.dollars(),
         })),
+        "signal_overrides": found.signals.as_ref().map(super::signals::view),
         "drift": found.drift.iter().map(panel).collect::<Vec<_>>(),
         "success": found.success.as_ref().map(super::success::view),
         "applied": found.applied.as_ref().map(|applied| json!({

@@ -8,10 +8,10 @@ use super::{calibrated, on, run};
 use crate::score::sessions::{event, minute, record, stop, stored};
 use crate::server;
 
-const SESSIONS: usize = 36;
+pub(super) const SESSIONS: usize = 36;
 
 /// Sessions of different tasks; in every third one the tools fail.
-fn folder() -> tempfile::TempDir {
+pub(super) fn folder() -> tempfile::TempDir {
     let data = tempfile::tempdir().unwrap();
     let running = server(data.path()).start();
     for nth in 0..SESSIONS {
@@ -23,7 +23,7 @@ fn folder() -> tempfile::TempDir {
     data
 }
 
-fn fails(nth: usize) -> bool {
+pub(super) fn fails(nth: usize) -> bool {
     nth.is_multiple_of(3)
 }
 

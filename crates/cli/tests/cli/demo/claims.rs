@@ -273,6 +273,11 @@ impl Check<'_> {
     }
 
     fn reason_of(&self, session: &Value, reason: &Value) {
+        if reason.is_null() {
+            // A rule-based judge often finds only nothing against a good session.
+            assert_eq!(self.planted(session).course, Course::Good, "{session}");
+            return;
+        }
         let planted = self.planted(session);
         assert!(self.marks.contains_key(reason["dimension"].as_str().unwrap()), "{reason}");
         assert!(!reason["text"].as_str().unwrap().is_empty(), "{reason}");
@@ -306,6 +311,11 @@ impl Check<'_> {
         assert!(issue.take("key").is_string());
         self.shares(issue.list("agents"), &sessions);
         assert!(issue.take("traces").is_u64());
+        for also in issue.list("also") {
+            let also = also.as_str().unwrap();
+            let is_true = |id: &&Value| self.is_true_of(also, self.planted(id));
+            assert!(2 * sessions.iter().filter(is_true).count() > sessions.len(), "{also}");
+        }
         issue.all_checked();
         for session in sessions {
             assert!(self.is_true_of(&title, self.planted(&session)), "{title}: {session}");
@@ -326,18 +336,21 @@ impl Check<'_> {
     }
 
     fn is_true_of(&self, title: &str, planted: &Planted) -> bool {
-        let errors = planted.errors();
         let says = |part: &str| title.to_lowercase().contains(part);
+        // A title that names a tool is about the errors of that tool.
+        let tool = title.split_once("alls of ").or(title.split_once("all of "));
+        let tool = tool.and_then(|(_, rest)| rest.split(' ').next());
+        let errors = tool.map_or_else(|| planted.errors(), |tool| planted.errors_of(tool));
         match () {
-            () if says("failed") || says("made good") => errors > 0,
-            () if says("made again unchanged") || says("with the same result") => errors > 1,
-            () if says("third time") => errors > 1,
-            () if says("had not managed") => planted.course == Course::Failing,
-            () if says("corrected") || says("annoyed") || says("nearly the same") => {
+            () if says("retried unchanged") || says("with the same result") => errors > 1,
+            () if says("three times or more") => errors > 1,
+            () if says(" fail") || says("failed") => errors > 0,
+            () if says("did not manage") => planted.course == Course::Failing,
+            () if says("correct the agent") || says("annoyed") || says("repeat themselves") => {
                 planted.course != Course::Good
             }
-            () if says("nothing was changed") => planted.course != Course::Good,
-            () if says("of its peers") => {
+            () if says("nothing is changed") => planted.course != Course::Good,
+            () if says("longer than most") => {
                 let peers =
                     self.ledger.scored(self.week).filter(|(_, it)| it.agent == planted.agent);
                 planted.steps > peers.map(|(_, it)| it.steps).min().unwrap()
@@ -396,8 +409,7 @@ impl Check<'_> {
         assert_eq!(alert.take("dimension"), json!(planted.dimension));
         assert_eq!(alert.take("rubric"), json!("session-quality"));
         same(&alert.take("change"), planted.change);
-        let interval: [f64; 2] = serde_json::from_value(alert.take("interval")).unwrap();
-        assert!(interval[0] > 0.0 && interval[1] > planted.change, "{interval:?}");
+        assert_eq!(alert.take("moved"), json!(12));
         assert_eq!(alert.take("n"), json!(12));
         assert!(alert.take("p").as_f64().unwrap() < 0.01);
         assert_eq!(alert.take("since"), json!(self.ledger.weeks[1]));

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::furnish::furnish;
 use super::list::Places;
 use super::writer::Writer;
-use super::{budget, hostile};
+use super::{budget, hostile, review};
 use crate::{ok, ratchet, server};
 
 /// The owner of a server with sign-in.
@@ -130,6 +130,15 @@ impl Served {
         })
     }
 
+    /// A server with a queue and two reviewers.
+    pub(super) fn with_queue() -> Self {
+        let data = TempDir::new().unwrap();
+        let launch = server(data.path())
+            .env("RATCHET_INIT_OWNER_EMAIL", OWNER)
+            .env("RATCHET_INIT_OWNER_PASSWORD", PASSWORD);
+        Self::start(launch, data, |server| review::seed(&Writer { server }))
+    }
+
     fn start(launch: Launch, data: TempDir, seed: impl FnOnce(&Ratchet) -> Places) -> Self {
         let server = launch.start();
         let places = seed(&server);
@@ -160,9 +169,15 @@ impl Served {
     /// Has the owner sign in.
     #[track_caller]
     pub(super) fn sign_in(&self, page: &Page) {
+        self.sign_in_as(page, OWNER);
+    }
+
+    /// Has someone sign in who has the usual password.
+    #[track_caller]
+    pub(super) fn sign_in_as(&self, page: &Page, email: &str) {
         page.open(&self.url("/sign-in"));
         page.click("[name=email]");
-        page.type_text(OWNER);
+        page.type_text(email);
         page.press("Tab");
         page.type_text(PASSWORD);
         page.press("Enter");

@@ -86,3 +86,65 @@ fn a_trace_is_commented_and_judged() {
         page.wait_until(&format!("{is_nothing_chosen} && {scores} > {before}"));
     });
 }
+
+#[test]
+fn a_failing_trace_is_added_to_a_dataset_with_a_corrected_answer() {
+    with_both("/project/{project}/traces?q=level:error", |hand, page, demo| {
+        hand.open_first(page);
+        page.wait_for_path("/project/");
+        page.wait_for(".trace-page");
+        let name = format!("corrected-by-{}", hand.word());
+        hand.press(page, ".subject-actions a[href*=\"/dataset\"]");
+        page.wait_for("#expected_output");
+        assert_eq!(page.js("document.querySelector('#expected_output').value"), "");
+        hand.write(page, "#new_dataset", &name);
+        hand.write(page, "#expected_output", "The refund is on its way.");
+        hand.press(page, "main form .primary");
+        page.wait_for(".trace-page");
+        let items = demo.get(&format!("/api/public/dataset-items?datasetName={name}")).json();
+        let item = &items["data"][0];
+        assert_eq!(item["expectedOutput"], "The refund is on its way.", "{items}");
+        assert!(item["sourceTraceId"].is_string(), "{items}");
+    });
+}
+
+#[test]
+fn the_tree_is_searched_and_collapsed() {
+    check(|page| {
+        page.press("f");
+        page.type_text("no such observation");
+        page.press("Enter");
+        page.wait_until("document.querySelector('.tree-find output').value === 'no match'");
+        page.press("Escape");
+        page.press("f");
+        let last = "[...document.querySelectorAll('.node')].at(-1)";
+        let name = page.js(&format!("{last}.querySelector('bdi').textContent"));
+        page.type_text(name.as_str().unwrap());
+        page.press("Enter");
+        page.wait_until("document.querySelector('.tree-find output').value.startsWith('1 of ')");
+        page.wait_until("document.querySelector('.node[aria-selected=true]').dataset.row !== '0'");
+        let shown = "document.querySelectorAll('.node:not([hidden])').length";
+        let before = page.js(shown).as_u64().unwrap();
+        page.click("[data-row='0'] .twist");
+        page.wait_until(&format!("{shown} === 1"));
+        page.click("[data-row='0'] .twist");
+        page.wait_until(&format!("{shown} === {before}"));
+    });
+}
+
+#[test]
+fn times_are_shown_in_the_zone_of_the_browser_and_in_utc_on_hover() {
+    check(|page| {
+        let time = "document.querySelector('.facts time')";
+        let utc = page.js(&format!("{time}.title.slice(11, 13)"));
+        let shown = format!("{time}.textContent.match(/(..):..:../)[1]");
+        assert_eq!(page.js(&shown), utc, "the zone of the test's browser");
+        // As a browser in Tokyo does.
+        page.js("document.cookie = 'zone=Asia/Tokyo; path=/'");
+        page.open(&format!("{}{}", page.js("location.origin").as_str().unwrap(), page.path()));
+        assert_eq!(page.text(".bar .zone"), "Asia/Tokyo");
+        let hour: u32 = utc.as_str().unwrap().parse().unwrap();
+        assert_eq!(page.js(&shown), format!("{:02}", (hour + 9) % 24));
+        assert_eq!(page.js(&format!("{time}.title.slice(11, 13)")), utc);
+    });
+}

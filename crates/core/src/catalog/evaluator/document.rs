@@ -57,7 +57,7 @@ pub struct EvaluatorVersion {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<Vec<PromptMessage>>,
     #[serde(default)]
-    pub model_config: Option<JudgeModel>,
+    pub model_config: Option<ConnectionModel>,
     /// A judge by its name, such as `offline`; takes precedence over the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge: Option<String>,
@@ -65,7 +65,7 @@ pub struct EvaluatorVersion {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score_name: Option<String>,
     #[serde(default)]
-    pub variable_mapping: Option<Vec<VariableMapping>>,
+    pub variable_mapping: Option<Vec<MappedVariable>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_definition: Option<OutputDefinition>,
     #[serde(flatten)]
@@ -91,7 +91,7 @@ pub struct PromptMessage {
 
 /// A model behind one of the project's LLM connections.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct JudgeModel {
+pub struct ConnectionModel {
     pub provider: String,
     pub model: String,
 }
@@ -99,7 +99,7 @@ pub struct JudgeModel {
 /// What fills a variable of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct VariableMapping {
+pub struct MappedVariable {
     pub variable: String,
     pub source: MappingSource,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -156,7 +156,7 @@ pub struct EvaluationRule {
     /// Share of the matching records, from 0 to 1.
     pub sampling: f64,
     pub filter: Vec<FilterCondition>,
-    pub evaluator_assignments: Vec<EvaluatorAssignment>,
+    pub evaluator_assignments: Vec<AssignedEvaluator>,
     pub target: EvaluationTarget,
     /// When a person last started it, RFC 3339. A rule without was stored by a server that ran
     /// none, and does not run until a person resumes it.
@@ -171,10 +171,10 @@ pub struct EvaluationRule {
 /// An evaluator of a rule, always in its latest version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct EvaluatorAssignment {
+pub struct AssignedEvaluator {
     pub evaluator_id: String,
     /// The evaluator's own if absent.
-    pub variable_mapping: Option<Vec<VariableMapping>>,
+    pub variable_mapping: Option<Vec<MappedVariable>>,
 }
 
 /// The records that a rule evaluates.
@@ -246,7 +246,7 @@ impl EvaluatorVersion {
     /// Returns the name of the judge; `None` if it names none.
     pub fn judge_name(&self) -> Option<String> {
         let connection = || {
-            let JudgeModel { provider, model } = self.model_config.as_ref()?;
+            let ConnectionModel { provider, model } = self.model_config.as_ref()?;
             Some(format!("connection:{provider}:{model}"))
         };
         self.judge.clone().or_else(connection)
@@ -276,6 +276,7 @@ impl EvaluatorVersion {
 }
 
 impl EvaluationRule {
+    /// Returns whether an evaluator, by its id, is one of its own.
     pub fn uses(&self, evaluator: &str) -> bool {
         self.evaluator_assignments.iter().any(|one| one.evaluator_id == evaluator)
     }

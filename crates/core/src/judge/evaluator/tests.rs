@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::catalog::evaluator::document::{OutputDefinition, VariableMapping};
+use crate::catalog::evaluator::document::{MappedVariable, OutputDefinition};
 use crate::catalog::evaluator::variables;
 use crate::json_schema::Schema;
 use crate::payload::Json;
@@ -55,7 +55,7 @@ fn the_shipped_prompt_has_variables_with_sources() {
     let values = values(&names, &[], &record);
     assert!(values.iter().all(|(_, value)| !value.is_empty()), "{values:?}");
     let path = json!([{ "variable": "input", "source": "metadata", "jsonPath": "$.plan" }]);
-    let mapping: Vec<VariableMapping> = serde_json::from_value(path).unwrap();
+    let mapping: Vec<MappedVariable> = serde_json::from_value(path).unwrap();
     assert_eq!(super::values(&names, &mapping, &record)[0].1, "gold");
 }
 
@@ -64,30 +64,30 @@ fn output(value: Value) -> OutputDefinition {
 }
 
 #[track_caller]
-fn check(definition: &OutputDefinition, score: Value, expected: Option<SentValue>) {
+fn check(definition: &OutputDefinition, score: &Value, expected: Option<&SentValue>) {
     let answer = json!({ "reasoning": "because", "score": score });
     let schema = Schema::read(&Json::from_value(&schema(definition))).unwrap();
     let value = read(definition, &answer).ok().map(|verdict| verdict.value);
-    assert_eq!(value, expected, "{score}");
+    assert_eq!(value.as_ref(), expected, "{score}");
     assert_eq!(schema.check(&answer).is_ok(), expected.is_some(), "{score}");
 }
 
 #[test]
 fn answers_are_checked_against_their_definition() {
     let number = output(json!({ "dataType": "NUMERIC", "minValue": 0.0, "maxValue": 1.0 }));
-    check(&number, json!(0.25), Some(SentValue::Number(0.25)));
-    check(&number, json!(1.5), None);
-    check(&number, json!("0.5"), None);
+    check(&number, &json!(0.25), Some(&SentValue::Number(0.25)));
+    check(&number, &json!(1.5), None);
+    check(&number, &json!("0.5"), None);
     let truth = output(json!({ "dataType": "BOOLEAN" }));
-    check(&truth, json!(true), Some(SentValue::Bool(true)));
-    check(&truth, json!(1), None);
+    check(&truth, &json!(true), Some(&SentValue::Bool(true)));
+    check(&truth, &json!(1), None);
     let label = output(json!({ "dataType": "CATEGORICAL", "categories": ["good", "bad"] }));
-    check(&label, json!("bad"), Some(SentValue::Text("bad".to_owned())));
-    check(&label, json!("ugly"), None);
-    check(&label, json!([]), None);
+    check(&label, &json!("bad"), Some(&SentValue::Text("bad".to_owned())));
+    check(&label, &json!("ugly"), None);
+    check(&label, &json!([]), None);
     let several = json!({ "dataType": "CATEGORICAL", "categories": ["a", "b"],
         "shouldAllowMultipleMatches": true });
-    check(&output(several), json!(["b", "a"]), Some(SentValue::Text("b, a".to_owned())));
+    check(&output(several), &json!(["b", "a"]), Some(&SentValue::Text("b, a".to_owned())));
 }
 
 proptest! {

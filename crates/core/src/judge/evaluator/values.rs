@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::catalog::evaluator::document::{MappingSource, VariableMapping};
+use crate::catalog::evaluator::document::{MappedVariable, MappingSource};
 use crate::catalog::evaluator::json_path;
 use crate::judge::evidence::{Evidence, NumberedTrace};
 use crate::payload::{Json, Payload};
@@ -70,7 +70,7 @@ impl EvaluatedRecord {
 /// own name, if there is one.
 pub fn values(
     variables: &[String],
-    mapping: &[VariableMapping],
+    mapping: &[MappedVariable],
     record: &EvaluatedRecord,
 ) -> Vec<(String, String)> {
     let value = |name: &String| {

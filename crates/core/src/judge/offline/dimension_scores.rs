@@ -76,7 +76,7 @@ fn causes<'a>(
     causes
 }
 
-fn finding(scale: &Scale, marking: &ScoringParameters, mark: f64) -> Finding {
+pub(super) fn finding(scale: &Scale, marking: &ScoringParameters, mark: f64) -> Finding {
     let Scale::Ordered(grades) = scale else { return Finding::Number(mark) };
     let place = marking.cuts.iter().filter(|cut| mark >= **cut).count();
     let fits = !marking.cuts.is_empty() && grades.len() > marking.cuts.len();

@@ -15,7 +15,9 @@ static SHIPPED: LazyLock<SignalSet> = LazyLock::new(|| {
 });
 
 /// A signal in a session, defined in `docs/offline-judge.md`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize, serde::Serialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Signal {
     AgentSaid,

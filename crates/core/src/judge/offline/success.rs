@@ -50,6 +50,25 @@ pub struct SessionFeatures {
     pub group: String,
 }
 
+impl SessionFeatures {
+    /// Returns whether a signal was detected.
+    pub(super) fn has(&self, signal: Signal) -> bool {
+        self.words.contains_key(&signal.name())
+    }
+
+    #[cfg(test)]
+    pub(super) fn for_tests(signals: &[(Signal, f64)], group: &str) -> Self {
+        let words = signals.iter().map(|(signal, _)| (signal.name(), signal.name()));
+        let values = signals.iter().map(|(signal, strength)| (signal.name(), *strength));
+        Self {
+            values: values.collect(),
+            words: words.collect(),
+            uncalibrated: None,
+            group: group.to_owned(),
+        }
+    }
+}
+
 /// Returns whether a mark of the outcome is a success.
 pub fn is_success(mark: f64) -> bool {
     mark >= SUCCESS

@@ -58,11 +58,12 @@ fn rows(detail: TextDetail) -> usize {
     }
 }
 
-/// `... and 3 more`, with the flag that shows them.
-pub(super) fn more(all: usize, shown: usize) -> String {
-    match all.saturating_sub(shown) {
-        0 => String::new(),
-        rest => format!("  … {rest} more with --wide\n"),
+/// `… 3 more`, with the flag that shows them where it does.
+pub(super) fn more(all: usize, shown: usize, detail: TextDetail) -> String {
+    match (all.saturating_sub(shown), detail) {
+        (0, _) => String::new(),
+        (rest, TextDetail::Short) => format!("  … {rest} more with --wide\n"),
+        (rest, TextDetail::Wide) => format!("  … {rest} more\n"),
     }
 }
 
@@ -89,7 +90,7 @@ fn outliers(title: &str, outliers: &[Outlier], report: &WeekReport, detail: Text
         lines.lines().map(|line| one_line(line) + "\n").collect::<String>()
     };
     let lines: String = outliers.iter().take(shown).map(line).collect();
-    format!("\n{title} ({})\n{lines}{}", outliers.len(), more(outliers.len(), shown))
+    format!("\n{title} ({})\n{lines}{}", outliers.len(), more(outliers.len(), shown, detail))
 }
 
 fn issues(report: &WeekReport, detail: TextDetail) -> String {
@@ -111,10 +112,11 @@ fn issues(report: &WeekReport, detail: TextDetail) -> String {
     };
     let shown = rows(detail);
     let lines: String = issues.iter().take(shown).map(line).collect();
-    format!("\nCommon issues\n{lines}{}", more(issues.len(), shown))
+    format!("\nCommon issues\n{lines}{}", more(issues.len(), shown, detail))
 }
 
-/// `Also: failed calls of find_order are retried unchanged.`
+/// `In most of them also: failed calls of find_order are retried unchanged.` Issues are joined from
+/// three quarters of common sessions on.
 pub(super) fn also_words(issue: &CommonIssue) -> Option<String> {
     let lower = |title: &String| {
         let mut chars = title.chars();
@@ -122,7 +124,7 @@ pub(super) fn also_words(issue: &CommonIssue) -> Option<String> {
         first.chain(chars).collect::<String>()
     };
     let also: Vec<String> = issue.also.iter().map(lower).collect();
-    (!also.is_empty()).then(|| format!("Also: {}.", also.join("; ")))
+    (!also.is_empty()).then(|| format!("In most of them also: {}.", also.join("; ")))
 }
 
 /// `support-bot 30% (12 of 41 sessions)`.
@@ -153,7 +155,7 @@ fn suggestions(report: &WeekReport, detail: TextDetail) -> String {
     };
     let by = advice_words(report).map(|words| wrapped(&words, "")).unwrap_or_default();
     let lines: String = report.suggestions.iter().take(shown).map(line).collect();
-    format!("\nSuggestions\n{by}{lines}{}", more(report.suggestions.len(), shown))
+    format!("\nSuggestions\n{by}{lines}{}", more(report.suggestions.len(), shown, detail))
 }
 
 fn success(report: &WeekReport) -> String {

@@ -33,7 +33,7 @@ pub(super) fn agents(report: &WeekReport, detail: TextDetail) -> String {
     }
     let is_marked = lines.contains(MARK);
     let note = if is_marked { "  * significant; see docs/scoring.md for the test\n" } else { "" };
-    format!("\nAgents, worst first\n{head}{lines}{}{note}", more(all.len(), shown))
+    format!("\nAgents, worst first\n{head}{lines}{}{note}", more(all.len(), shown, detail))
 }
 
 /// Marks a significant change.
@@ -163,7 +163,7 @@ pub(super) fn dimensions(report: &WeekReport, detail: TextDetail) -> String {
             let stdev = marks.stdev.map_or_else(|| "-".to_owned(), |stdev| format!("{stdev:.2}"));
             out.push_str(&wrapped(
                 &format!(
-                    "std dev {stdev}, min {:.2}, max {:.2}; {}",
+                    "std dev {stdev}, min {:.2}, max {:.2}; trend: {}",
                     marks.min,
                     marks.max,
                     trend_words(&standing.trend)

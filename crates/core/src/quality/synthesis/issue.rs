@@ -29,7 +29,7 @@ pub struct CommonIssue {
     /// rationale.
     pub title: String,
     /// Titles of other issues of nearly the same sessions.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub also: Vec<String>,
     /// Occurrences.
     pub count: usize,

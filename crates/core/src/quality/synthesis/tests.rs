@@ -142,7 +142,7 @@ fn the_explanation_of_a_probability_is_no_issue() {
     let week = vec![session("a", 0.5, &[(task, 0.4, why)]), session("b", 0.5, &[(task, 0.4, why)])];
     let found = synthesize(&[task], &[week]);
     let titles: Vec<&str> = found.issues.iter().map(|issue| issue.title.as_str()).collect();
-    assert_eq!(titles, ["Tool calls failed"]);
+    assert_eq!(titles, ["Tool calls fail"]);
 }
 
 fn any_session() -> impl Strategy<Value = SessionMarks> {

@@ -206,7 +206,8 @@ pub(super) fn is_named(clause: &str) -> bool {
 pub(super) fn is_praise(sentence: &str) -> bool {
     let words = tokens(sentence);
     let starts = |word: &String| RESOLVED_PREFIXES.iter().any(|stem| word.starts_with(stem));
-    words.iter().any(starts) && !words.iter().any(|word| NEGATIONS.contains(&word.as_str()))
+    let is_negation = |word: &String| NEGATIONS.contains(&word.as_str()) || word.ends_with("n't");
+    words.iter().any(starts) && !words.iter().any(is_negation)
 }
 
 /// Matches `it took more than 80 % of its peers`: more than most, or more than needed.

@@ -36,6 +36,9 @@ const NOT_AUDITED: &[&str] = &[
     "POST /api/v1/compact",
     "POST /api/v1/confirm-clock",
     "POST /api/v1/notifications/receivers/{receiver}/tests",
+    // Verdicts are scores, with evaluator and judge.
+    "POST /api/v1/projects/{project}/evaluators/{name}/backfill",
+    "POST /api/v1/projects/{project}/evaluators/{name}/test",
     "POST /api/v1/projects/{project}/redaction/test",
     "POST /v1/logs",
     "POST /v1/metrics",

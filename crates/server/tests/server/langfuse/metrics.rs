@@ -1,4 +1,5 @@
 use insta::assert_snapshot;
+use ratchet_core::id::TraceId;
 use ratchet_testkit::build::{batch, generation};
 use ratchet_testkit::recording::RecordBatch;
 use ratchet_testkit::soak::scaled;
@@ -290,6 +291,42 @@ async fn days_as_older_clients_ask_for_them() {
     }
     let beyond = read(&server, "/api/public/metrics/daily?page=2").await;
     assert_eq!((&beyond["data"], &beyond["meta"]["totalItems"]), (&json!([]), &json!(1)));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn days_have_what_was_recorded_after_the_last_request() {
+    let server = TestServer::start().await;
+    let record = async |trace: &str, day: i64, model: &str| {
+        let start = day * 86_400_000;
+        let call = generation(&format!("{trace}-{model}")).lasting(start, start + 1);
+        let said = batch(&project()).with(call.of(trace).calling(model).tokens(1, 1));
+        server.app.store.telemetry.record(said.build()).await.unwrap();
+    };
+    let counts = async || {
+        let daily = read(&server, "/api/public/metrics/daily").await;
+        let days = daily["data"].as_array().unwrap().iter();
+        let models = |day: &Value| {
+            let usage = day["usage"].as_array().unwrap().iter();
+            usage.map(|model| number(&model["countTraces"])).collect::<Vec<_>>()
+        };
+        days.map(|day| (number(&day["countObservations"]), models(day))).collect::<Vec<_>>()
+    };
+    record("t1", 0, "a").await;
+    assert_eq!(counts().await, [(1, vec![1])]);
+    record("t1", 0, "b").await;
+    record("t2", 0, "b").await;
+    assert_eq!(counts().await, [(3, vec![1, 2])]);
+    record("t3", 3, "a").await;
+    assert_eq!(counts().await, [(1, vec![1]), (3, vec![1, 2])], "newest first");
+    server
+        .app
+        .store
+        .telemetry
+        .delete_traces(project(), vec![TraceId::parse("t3").unwrap()])
+        .await
+        .unwrap();
+    assert_eq!(counts().await, [(3, vec![1, 2])]);
     server.stop().await;
 }
 

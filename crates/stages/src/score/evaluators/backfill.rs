@@ -2,7 +2,9 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use ratchet_agent::budget::Budget;
-use ratchet_core::catalog::evaluator::document::{EvaluationRule, EvaluationTarget, Evaluator};
+use ratchet_core::catalog::evaluator::document::{
+    EvaluationRule, EvaluationTarget, Evaluator, EvaluatorVersion,
+};
 use ratchet_core::catalog::evaluator::sampling::is_sampled;
 use ratchet_core::judge::evaluator::{EvaluatorVerdict, judge_offline, read};
 use ratchet_core::money::Money;
@@ -225,7 +227,7 @@ impl EvaluationWorker {
         open: &[&ScoreTarget],
     ) -> Result<(String, Option<Money>), ManageError> {
         let version = evaluator.latest();
-        let name = version.and_then(|version| version.judge_name());
+        let name = version.and_then(EvaluatorVersion::judge_name);
         let (Some(version), Some(name)) = (version, name) else {
             let why = format!(
                 "evaluator {}: it names no model; set modelConfig or judge",

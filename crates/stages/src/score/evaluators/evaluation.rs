@@ -29,7 +29,7 @@ use ratchet_store::project::ProjectId;
 
 use super::intake::{EvaluationPayload, look_again};
 use super::judges::{JudgeKey, OUTAGE, OpenJudge};
-use super::records::{AnsweredCall, VerdictSource, Written, is_current, score_id, written};
+use super::records::{AnsweredCall, VerdictRecords, VerdictSource, is_current, score_id, written};
 use super::rules::ProjectRules;
 use super::{EvaluationWorker, store_failure};
 use crate::llm_connections;
@@ -47,7 +47,7 @@ pub(super) struct Evaluated {
     lease: JobLease,
     pub(super) of: EvaluatorCall,
     end: EvaluationEnd,
-    pub(super) written: Option<Written>,
+    pub(super) written: Option<VerdictRecords>,
     spent: Option<(Option<Money>, Option<Money>)>,
     changed_at: Timestamp,
 }
@@ -79,7 +79,7 @@ fn failure(error: String, retry: Retry) -> EvaluationEnd {
 /// How an evaluation ended, and what it left behind.
 struct Ending {
     end: EvaluationEnd,
-    written: Option<Written>,
+    written: Option<VerdictRecords>,
     spent: Option<(Option<Money>, Option<Money>)>,
 }
 
@@ -182,7 +182,7 @@ impl EvaluationWorker {
         let changed_at = payload
             .as_ref()
             .map_or(job.enqueued_at, |payload| Timestamp::from_nanos(payload.changed_at));
-        let ending = match payload.as_ref().and_then(|payload| payload.target()) {
+        let ending = match payload.as_ref().and_then(EvaluationPayload::target) {
             Some(target) => {
                 let payload = payload.as_ref();
                 let subject = payload.and_then(|it| subject(&job.project, &rules, it, &target));

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use ratchet_core::catalog::evaluator::document::{EvaluationRule, EvaluationTarget, Evaluator};
 use ratchet_core::catalog::evaluator::sampling::is_sampled;
+use ratchet_core::environment::Environment;
 use ratchet_core::id::{ObservationId, SessionId, TraceId};
 use ratchet_core::job::{JobKind, later};
 use ratchet_core::record::score::ScoreTarget;
@@ -152,7 +153,7 @@ pub(super) async fn drain(store: &Store, rules: &RunningRules, now: Timestamp) -
 
 /// Calls of judges and experiments are not evaluated.
 fn is_evaluated(changed: &ChangedTrace) -> bool {
-    let is_production = changed.environment.as_ref().is_none_or(|it| it.is_production_traffic());
+    let is_production = changed.environment.as_ref().is_none_or(Environment::is_production_traffic);
     changed.trace.is_some() && is_production
 }
 

@@ -49,12 +49,12 @@ pub(super) type JudgeKey = (ProjectId, String);
 #[derive(Debug)]
 pub(super) enum OpenJudge {
     Offline {
-        signals: SignalSet,
+        signals: Box<SignalSet>,
         rubric: Rubric,
     },
     Model {
         name: String,
-        model: Model,
+        model: Box<Model>,
         /// The general instructions.
         instructions: String,
         seed: Seed,
@@ -128,18 +128,20 @@ impl Judges {
         let name = name.ok_or_else(|| invalid("judge: must not be none".to_owned()))?;
         let rubric = || self.environment.rubric(rubric::DEFAULT);
         match self.environment.judge(project, &name, None).await? {
-            Judge::Offline => {
-                Ok(OpenJudge::Offline { signals: SignalSet::shipped().clone(), rubric: rubric()? })
-            }
-            Judge::OwnSignals(own) => {
-                Ok(OpenJudge::Offline { signals: own.signals().clone(), rubric: rubric()? })
-            }
+            Judge::Offline => Ok(OpenJudge::Offline {
+                signals: Box::new(SignalSet::shipped().clone()),
+                rubric: rubric()?,
+            }),
+            Judge::OwnSignals(own) => Ok(OpenJudge::Offline {
+                signals: Box::new(own.signals().clone()),
+                rubric: rubric()?,
+            }),
             Judge::Model(judge) => {
                 let model = Arc::into_inner(judge.model);
                 let model = model.ok_or_else(|| invalid("the model is in use".to_owned()))?;
                 Ok(OpenJudge::Model {
                     name: judge.name,
-                    model: model.with_backoff(ONCE),
+                    model: Box::new(model.with_backoff(ONCE)),
                     instructions: self.environment.evaluator_instructions()?,
                     seed: judge.briefing.seed,
                     calls: Semaphore::new(self.calls_at_once),

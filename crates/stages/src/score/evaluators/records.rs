@@ -68,7 +68,7 @@ pub(super) struct AnsweredCall<'a> {
 
 /// What a verdict leaves behind.
 #[derive(Clone, Debug)]
-pub(super) struct Written {
+pub(super) struct VerdictRecords {
     pub(super) score: ScoreDraft,
     /// The trace of the model call, if there was one.
     pub(super) call: Option<(TracePatch, ObservationPatch)>,
@@ -97,7 +97,7 @@ pub(super) fn written(
     verdict: EvaluatorVerdict,
     call: Option<&AnsweredCall<'_>>,
     now: Timestamp,
-) -> Result<Written, IdError> {
+) -> Result<VerdictRecords, IdError> {
     let id = score_id(&source.evaluator.id, source.version, source.target)?;
     let stamp = Stamp::stated(now, WriteKind::Create);
     let call_trace = call.map(|call| call_records(source, &id, call, now)).transpose()?;
@@ -126,10 +126,10 @@ pub(super) fn written(
         data_type: Some(data_type),
         comment: Field::new(verdict.rationale, stamp),
         environment: Field::new(source.environment.clone(), stamp),
-        metadata: metadata(stamp, facts),
+        metadata: metadata(stamp, &facts),
         ..ScoreDraft::new(id, source.target.clone(), ScoreSource::Eval, stamp)
     };
-    Ok(Written { score, call: call_trace })
+    Ok(VerdictRecords { score, call: call_trace })
 }
 
 fn call_records(
@@ -172,7 +172,7 @@ fn call_records(
         environment,
         input,
         output,
-        metadata: metadata(stamp, facts),
+        metadata: metadata(stamp, &facts),
         root: Field::new(id, stamp),
         ..TracePatch::new(trace)
     };
@@ -186,7 +186,7 @@ fn messages(prompt: &EvaluatorPrompt) -> Value {
     all.map(|(role, text)| json!({ "role": role, "content": text })).collect()
 }
 
-fn metadata<const N: usize>(stamp: Stamp, facts: [(&str, Value); N]) -> Metadata {
+fn metadata<const N: usize>(stamp: Stamp, facts: &[(&str, Value); N]) -> Metadata {
     let stamped = |value: &Value| StampedValue { stamp, value: Some(Json::from_value(value)) };
     let known = facts.iter().filter(|(_, value)| !value.is_null());
     Metadata::new(known.map(|(key, value)| ((*key).to_owned(), stamped(value))))

@@ -17,15 +17,17 @@ pub struct ReviewLease {
     pub item: QueueItem,
     /// Identifies the lease among those of the item.
     pub number: u64,
+    /// Earlier reviews of the item by the reviewer, those that were taken back included.
+    pub attempt: u64,
 }
 
 /// What a person answered about an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Review {
-    /// Chosen by the client: an answer that is sent twice counts once.
+    /// The same for an answer that is sent twice, which counts once.
     pub id: String,
     pub item: String,
-    /// Id of the user, or of the key.
+    /// Id of the user, or a name where there are no users.
     pub reviewer: String,
     pub outcome: ReviewOutcome,
     pub is_correct: Option<bool>,
@@ -379,12 +381,16 @@ fn claim(
     if item.status != ItemStatus::Pending {
         return Ok(None);
     }
+    let sql = "SELECT COUNT(*) FROM annotation_review WHERE project = $1 AND queue = $2 \
+               AND item = $3 AND reviewer = $4";
+    let key = [(&of.project).into(), (&of.queue).into(), (&item.id).into(), reviewer.into()];
+    let attempt = tx.one(sql, &key, |row| row.get(0))?.unwrap_or(0);
     let id = job_id(of, &item.id);
     let held = job::one(tx, &of.project, KIND, &id)?;
     if let Some(held) = held.filter(|job| job.owner.as_deref() == Some(reviewer)) {
         let lease = held.lease();
         if job::renew(tx, &lease, REVIEW_LEASE, now)? == job::LeaseStatus::Held {
-            return Ok(Some(ReviewLease { item, number: lease.number }));
+            return Ok(Some(ReviewLease { item, number: lease.number, attempt }));
         }
     }
     let new = NewJob {
@@ -398,7 +404,7 @@ fn claim(
         is_held: false,
     };
     let claimed = job::claim_one(tx, &of.project, &new, (reviewer, REVIEW_LEASE), now)?;
-    Ok(claimed.map(|job| ReviewLease { item, number: job.state.leases }))
+    Ok(claimed.map(|job| ReviewLease { item, number: job.state.leases, attempt }))
 }
 
 /// Whether a review decides about its item: it is pending, and no one else holds it.

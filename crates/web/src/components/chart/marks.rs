@@ -30,12 +30,14 @@ pub(super) fn ends(chart: &OverTime, top: f64) -> Vec<End<'_>> {
     let steps = chart.steps.len();
     let stood = stack(chart, steps.saturating_sub(1));
     // A line without a value has no end.
-    let ends = chart.series.iter().zip(stood).filter_map(|(series, (from, to))| {
+    let all = chart.series.iter().zip(stood).enumerate();
+    let ends = all.filter_map(|(index, (series, (from, to)))| {
         let y = match chart.form {
             Form::Lines => points(series, steps, top).last().map(|last| last.1),
             Form::Bars | Form::Areas => Some(plot::y_of((from + to) / 2.0 / top)),
         };
-        Some(End { y: y?, hue: series.hue % HUES, name: &series.name })
+        let link = chart.series_links.get(index).and_then(Option::as_ref);
+        Some(End { y: y?, hue: series.hue % HUES, name: &series.name, link })
     });
     ends.collect()
 }

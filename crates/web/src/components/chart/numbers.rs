@@ -1,6 +1,14 @@
 use maud::{Markup, html};
 
 use super::OverTime;
+use crate::request_context::Link;
+
+/// A text that leads to the records behind it, if they are listed somewhere.
+fn linked(link: Option<&Link>, text: &str) -> Markup {
+    html! {
+        @match link { Some(link) => { a href=(link) { (text) } }, None => { (text) } }
+    }
+}
 
 /// The values of a drawing, row by row.
 pub(super) fn table(chart: &OverTime) -> Markup {
@@ -15,13 +23,17 @@ pub(super) fn table(chart: &OverTime) -> Markup {
                 table {
                     thead { tr {
                         th scope="col" { "Time" }
-                        @for series in &chart.series { th.num scope="col" { (series.name) } }
+                        @for (index, series) in chart.series.iter().enumerate() {
+                            th.num scope="col" {
+                                (linked(chart.series_links.get(index).and_then(Option::as_ref), &series.name))
+                            }
+                        }
                         @if compares { th.num scope="col" { "Previous" } }
                     } }
                     tbody {
                         @for (index, step) in chart.steps.iter().enumerate() {
                             tr {
-                                th scope="row" { (step) }
+                                th scope="row" { (linked(chart.step_links.get(index), step)) }
                                 @for series in &chart.series {
                                     td.num { (reading(&series.values, index)) }
                                 }

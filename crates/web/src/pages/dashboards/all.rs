@@ -89,7 +89,7 @@ fn list(ctx: &RequestContext, dashboards: &[Dashboard]) -> Markup {
 
 fn new_form(ctx: &RequestContext) -> Markup {
     html! {
-        form.new-dashboard method="post" action=(Link::to_project(&ctx.project.id, &["dashboards"])) {
+        form.new-dashboard method="post" data-inline-errors action=(Link::to_project(&ctx.project.id, &["dashboards"])) {
             h2 { "New dashboard" }
             (ctx.viewer.form_token.field())
             label { "Name" input type="text" name="name" required maxlength=(MAX_NAME); }

@@ -10,6 +10,8 @@ use ratchet_stages::dashboards::response::FigureColumn;
 use ratchet_stages::dashboards::view::Unit;
 use ratchet_store::metrics::{Bin, Figure, MetricsRow};
 
+use super::drill::Drill;
+use super::others::OTHERS;
 use super::panel::{SHOWN, add, label};
 use super::pivot;
 use super::reading;
@@ -18,22 +20,43 @@ use crate::components::bars::{self, HorizontalBars, Spread};
 use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::plot::PlotHeight;
 use crate::components::{empty, figure};
+use crate::request_context::Link;
+
+/// The size of a chart, and where its records are listed.
+type Around<'a> = (PlotHeight, Option<&'a Drill<'a>>);
 
 /// Draws what a chart has found.
-pub(super) fn draw(chart: &Widget, answer: &ChartData, tall: PlotHeight) -> Markup {
+pub(super) fn draw(chart: &Widget, answer: &ChartData, (tall, drill): Around<'_>) -> Markup {
     let is_empty = answer.rows.iter().all(|row| row.figures.iter().all(is_nothing));
     if is_empty && chart.chart != ChartKind::Number {
         return nothing(chart, answer);
     }
     match chart.chart {
-        ChartKind::LineTimeSeries => over_time(chart, answer, (Form::Lines, tall)),
-        ChartKind::AreaTimeSeries => over_time(chart, answer, (Form::Areas, tall)),
-        ChartKind::BarTimeSeries => over_time(chart, answer, (Form::Bars, tall)),
-        ChartKind::HorizontalBar | ChartKind::Pie => horizontal_bars(chart, answer),
-        ChartKind::VerticalBar => vertical_bars(chart, answer, tall),
-        ChartKind::Number => number(chart, answer),
+        ChartKind::LineTimeSeries => over_time(chart, answer, Form::Lines, (tall, drill)),
+        ChartKind::AreaTimeSeries => over_time(chart, answer, Form::Areas, (tall, drill)),
+        ChartKind::BarTimeSeries => over_time(chart, answer, Form::Bars, (tall, drill)),
+        ChartKind::HorizontalBar | ChartKind::Pie => horizontal_bars(chart, answer, drill),
+        ChartKind::VerticalBar => vertical_bars(chart, answer, (tall, drill)),
+        ChartKind::Number => number(chart, answer, drill),
         ChartKind::Histogram => histogram(chart, answer, tall),
-        ChartKind::PivotTable => pivot::draw(chart, answer),
+        ChartKind::PivotTable => pivot::draw(chart, answer, drill),
+    }
+}
+
+/// The keys that a chart shows one by one.
+pub(super) fn shown_keys(chart: &Widget, answer: &ChartData) -> Vec<Option<String>> {
+    let first = |row: &MetricsRow| row.key.first().cloned().flatten();
+    match chart.chart {
+        ChartKind::LineTimeSeries | ChartKind::AreaTimeSeries | ChartKind::BarTimeSeries => {
+            let lines = lines(chart, answer).into_iter().take(SHOWN);
+            lines.map(|line| line.key.into_iter().next().flatten()).collect()
+        }
+        ChartKind::HorizontalBar | ChartKind::VerticalBar | ChartKind::Pie => {
+            answer.rows.iter().map(first).collect()
+        }
+        ChartKind::Number | ChartKind::Histogram | ChartKind::PivotTable => {
+            answer.rows.iter().map(first).collect()
+        }
     }
 }
 
@@ -69,10 +92,20 @@ pub(super) fn key_of(row: &MetricsRow) -> String {
     words.join(" · ")
 }
 
-/// The values of each line, step by step, the greatest line first.
-fn lines(chart: &Widget, answer: &ChartData) -> Vec<(String, Vec<Option<f64>>)> {
+/// Values by step of time.
+type Values = Vec<Option<f64>>;
+
+/// One line of a chart over time.
+struct Line {
+    key: Vec<Option<String>>,
+    name: String,
+    values: Values,
+}
+
+/// The lines of a chart, the greatest in the charted measure first.
+fn lines(chart: &Widget, answer: &ChartData) -> Vec<Line> {
     let steps = answer.course.len();
-    let mut lines: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
+    let mut lines: BTreeMap<(Vec<Option<String>>, String), Values> = BTreeMap::new();
     let is_split = !answer.shape.by.is_empty();
     // A chart that is split shows its first figure; one that is not, all of them.
     let metrics = if is_split { 1 } else { chart.metrics.len() };
@@ -87,36 +120,50 @@ fn lines(chart: &Widget, answer: &ChartData) -> Vec<(String, Vec<Option<f64>>)> 
                 continue;
             }
             let name = if is_split { key_of(row) } else { reading::metric(metric, chart.view) };
-            let line = lines.entry(name).or_insert_with(|| vec![None; steps]);
+            let line = lines.entry((row.key.clone(), name)).or_insert_with(|| vec![None; steps]);
             if let Some(slot) = line.get_mut(step) {
                 *slot = reading::number(figure);
             }
         }
     }
-    let mut lines: Vec<_> = lines.into_iter().collect();
-    let size = |values: &[Option<f64>]| values.iter().flatten().sum::<f64>();
-    lines.sort_by(|(_, one), (_, other)| size(other).total_cmp(&size(one)));
+    let lines = lines.into_iter().map(|((key, name), values)| Line { key, name, values });
+    let mut lines: Vec<Line> = lines.collect();
+    let adds_up = answer.shape.metrics.first().is_none_or(reading::adds_up);
+    let size = |line: &Line| {
+        let values: Vec<f64> = line.values.iter().flatten().copied().collect();
+        let sum: f64 = values.iter().sum();
+        if adds_up { sum } else { sum / float(values.len()).max(1.0) }
+    };
+    lines.sort_by(|one, other| size(other).total_cmp(&size(one)));
     lines
 }
 
-fn over_time(chart: &Widget, answer: &ChartData, (form, tall): (Form, PlotHeight)) -> Markup {
+#[expect(clippy::cast_precision_loss, reason = "a number of steps")]
+fn float(count: usize) -> f64 {
+    count as f64
+}
+
+fn over_time(chart: &Widget, answer: &ChartData, form: Form, (tall, drill): Around<'_>) -> Markup {
     let Some(column) = answer.shape.metrics.first() else { return html! {} };
-    let all = lines(chart, answer);
+    let mut all = lines(chart, answer);
     let count = all.len();
-    let series = all.into_iter().enumerate().map(|(at, (name, values))| Series {
-        name: label(&name),
-        hue: at.min(SHOWN),
-        values,
-    });
-    let mut series: Vec<Series> = series.collect();
-    let rest = series.split_off(count.min(SHOWN));
-    if !rest.is_empty() && reading::adds_up(column) {
-        series.push(Series { name: "others".to_owned(), hue: SHOWN, values: add(&rest) });
+    let rest = all.split_off(count.min(SHOWN));
+    let is_split = !answer.shape.by.is_empty();
+    let key = |line: &Line| drill?.key(line.key.first()?.as_deref());
+    let mut series_links: Vec<Option<Link>> =
+        all.iter().map(|line| if is_split { key(line) } else { None }).collect();
+    let drawn = all.into_iter().enumerate();
+    let drawn =
+        drawn.map(|(hue, line)| Series { name: label(&line.name), hue, values: line.values });
+    let mut series: Vec<Series> = drawn.collect();
+    if !rest.is_empty() {
+        series.extend(others_over_time(answer, column, rest));
+        series_links.push(None);
     }
     // Metrics that do not add up cannot be stacked.
     let stacks = reading::adds_up(column) || series.len() == 1;
     let form = if stacks { form } else { Form::Lines };
-    let more = if count > SHOWN && !reading::adds_up(column) {
+    let more = if count >= series.len() && count > SHOWN {
         format!(", top {SHOWN} of {count}")
     } else {
         String::new()
@@ -126,6 +173,8 @@ fn over_time(chart: &Widget, answer: &ChartData, (form, tall): (Form, PlotHeight
         note: format!("{}{more}", note(chart, answer)),
         steps: answer.course.names(),
         series,
+        step_links: drill.map(|drill| drill.steps(answer.course.spans())).unwrap_or_default(),
+        series_links,
         form,
         read: reading::read(column),
         exact: reading::exact(column),
@@ -134,45 +183,68 @@ fn over_time(chart: &Widget, answer: &ChartData, (form, tall): (Form, PlotHeight
     })
 }
 
-/// The first figure of each row, with its key.
-fn firsts(answer: &ChartData) -> Vec<(String, f64)> {
-    let one = |row: &MetricsRow| Some((key_of(row), reading::number(row.figures.first()?)?));
-    answer.rows.iter().filter_map(one).collect()
+/// All other lines as one: their sum, or what was queried of them together.
+fn others_over_time(answer: &ChartData, column: &FigureColumn, rest: Vec<Line>) -> Option<Series> {
+    let (name, hue) = (OTHERS.to_owned(), SHOWN);
+    if reading::adds_up(column) {
+        let rest =
+            rest.into_iter().map(|line| Series { name: line.name, hue, values: line.values });
+        return Some(Series { name, hue, values: add(&rest.collect::<Vec<_>>()) });
+    }
+    let mut values = vec![None; answer.course.len()];
+    for row in &answer.others {
+        let step = row.at.and_then(|at| answer.course.step_of(at));
+        if let Some(slot) = step.and_then(|step| values.get_mut(step)) {
+            *slot = row.figures.first().and_then(reading::number);
+        }
+    }
+    values.iter().any(Option::is_some).then_some(Series { name, hue, values })
 }
 
-fn bars<'a>(
-    chart: &'a Widget,
-    column: &FigureColumn,
-    values: &'a [(String, f64)],
-) -> HorizontalBars<'a> {
-    HorizontalBars {
+/// A bar: its name, its value, and where its records are listed.
+type Bar = (String, f64, Option<Link>);
+
+/// The first figure of each row, and that of all other keys.
+fn firsts(answer: &ChartData, drill: Option<&Drill<'_>>) -> Vec<Bar> {
+    let value = |row: &MetricsRow| row.figures.first().and_then(reading::number);
+    let link = |row: &MetricsRow| drill?.key(row.key.first()?.as_deref());
+    let one = |row: &MetricsRow| Some((key_of(row), value(row)?, link(row)));
+    let others = answer.others.iter().filter_map(value).filter(|value| *value != 0.0);
+    let others = others.map(|value| (OTHERS.to_owned(), value, None));
+    answer.rows.iter().filter_map(one).chain(others).collect()
+}
+
+fn horizontal_bars(chart: &Widget, answer: &ChartData, drill: Option<&Drill<'_>>) -> Markup {
+    let Some(column) = answer.shape.metrics.first() else { return html! {} };
+    let mut links = Vec::new();
+    let mut values = Vec::new();
+    for (name, value, link) in firsts(answer, drill) {
+        values.push((name, value));
+        links.push(link);
+    }
+    bars::horizontal(&HorizontalBars {
         title: &chart.name,
-        note: String::new(),
-        values,
+        note: note(chart, answer),
+        values: &values,
+        links,
         is_share: chart.chart == ChartKind::Pie && reading::adds_up(column),
         read: reading::read(column),
         exact: reading::exact(column),
-    }
+    })
 }
 
-fn horizontal_bars(chart: &Widget, answer: &ChartData) -> Markup {
+fn vertical_bars(chart: &Widget, answer: &ChartData, (tall, drill): Around<'_>) -> Markup {
     let Some(column) = answer.shape.metrics.first() else { return html! {} };
-    let values = firsts(answer);
-    bars::horizontal(&HorizontalBars { note: note(chart, answer), ..bars(chart, column, &values) })
-}
-
-fn vertical_bars(chart: &Widget, answer: &ChartData, tall: PlotHeight) -> Markup {
-    let Some(column) = answer.shape.metrics.first() else { return html! {} };
-    let (names, values): (Vec<String>, Vec<f64>) = firsts(answer).into_iter().unzip();
-    let series = vec![Series {
-        name: String::new(),
-        hue: 0,
-        values: values.into_iter().map(Some).collect(),
-    }];
+    let bars = firsts(answer, drill);
+    let values = bars.iter().map(|(_, value, _)| Some(*value)).collect();
+    let series = vec![Series { name: String::new(), hue: 0, values }];
+    let all = drill.map(Drill::all);
+    let link = |bar: &Bar| bar.2.clone().or_else(|| all.clone());
     chart::over_time(&OverTime {
         title: chart.name.clone(),
         note: note(chart, answer),
-        steps: names.iter().map(|name| label(name)).collect(),
+        steps: bars.iter().map(|(name, ..)| label(name)).collect(),
+        step_links: bars.iter().filter_map(link).collect(),
         series,
         form: Form::Bars,
         read: reading::read(column),
@@ -182,7 +254,7 @@ fn vertical_bars(chart: &Widget, answer: &ChartData, tall: PlotHeight) -> Markup
     })
 }
 
-fn number(chart: &Widget, answer: &ChartData) -> Markup {
+fn number(chart: &Widget, answer: &ChartData, drill: Option<&Drill<'_>>) -> Markup {
     let figures = answer.rows.first().map(|row| row.figures.as_slice()).unwrap_or_default();
     let value = |at: usize| {
         let column = answer.shape.metrics.get(at)?;
@@ -200,7 +272,14 @@ fn number(chart: &Widget, answer: &ChartData) -> Markup {
                     p.stat-label { (reading::metric(metric, chart.view)) }
                 }
                 @match value(at) {
-                    Some((text, exact)) => { p.stat-value title=(exact) { (text) } },
+                    Some((text, exact)) => {
+                        p.stat-value title=(exact) {
+                            @match drill {
+                                Some(drill) => { a.quiet-link href=(drill.all()) { (text) } },
+                                None => { (text) },
+                            }
+                        }
+                    },
                     None => {
                         p.stat-value.unknown { "Not enough data" }
                         p.muted { "No data in this time range." }

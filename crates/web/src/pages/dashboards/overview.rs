@@ -4,6 +4,7 @@ use ratchet_store::aggregate::{Dimension, Sums};
 use ratchet_store::query::TimeRange;
 
 use super::split::Split;
+use super::trace_latency::{self, TraceLatency};
 use super::{keys, panel, tabs};
 use crate::components::stat::{self, Stat, Value};
 use crate::components::{empty, figure};
@@ -16,7 +17,12 @@ use crate::web::Web;
 /// Data of the page: the period, the previous period, and the scanned range.
 pub(super) struct OverviewData {
     pub(super) split: Split,
+    /// All observations.
     pub(super) now: Timed,
+    /// Model calls only.
+    pub(super) calls: Timed,
+    /// Latencies of traces.
+    pub(super) traces: TraceLatency,
     /// The previous period; `None` for all time, or if it was not read completely.
     pub(super) before: Option<Timed>,
     reach: ScanRange,
@@ -46,7 +52,8 @@ async fn gather(web: &Web, ctx: &RequestContext) -> PageResult<OverviewData> {
         ScanRange::All => ctx.range(),
         ScanRange::Since(from) => TimeRange { from: Some(from), ..ctx.range() },
     };
-    let now = sums::over_time(web, ctx, range, by).await?;
+    let (now, calls) = sums::over_time_with_calls(web, ctx, range, by).await?;
+    let traces = trace_latency::read(web, ctx, range, &now.course).await?;
     let before = match (ctx.scope.span.before(ctx.now), reach) {
         (Some(range), ScanRange::All) => match sums::scan_start(web, ctx, range).await? {
             ScanRange::Since(_) if !reads_all => None,
@@ -58,7 +65,7 @@ async fn gather(web: &Web, ctx: &RequestContext) -> PageResult<OverviewData> {
     };
     // Next to nothing is no time to compare with: all would have grown a thousandfold.
     let before = before.filter(|before| sums::is_comparable(&now.whole(), &before.whole()));
-    Ok(OverviewData { split, now, before, reach })
+    Ok(OverviewData { split, now, calls, traces, before, reach })
 }
 
 fn nothing(ctx: &RequestContext) -> Markup {
@@ -79,9 +86,9 @@ fn nothing(ctx: &RequestContext) -> Markup {
 fn body(ctx: &RequestContext, shown: &OverviewData, whole: &Sums) -> Markup {
     let before = shown.before.as_ref().map(Timed::whole);
     html! {
-        (stat::row(&figures(&shown.now.whole(), before.as_ref(), &ctx.scope.span.label())))
+        (stat::row(&figures(ctx, shown, before.as_ref())))
         div.toolbar { (shown.split.choice(ctx)) (partly(ctx, shown, whole)) }
-        (panel::draw(shown))
+        (panel::draw(ctx, shown))
         (keys::table(ctx, shown))
     }
 }
@@ -114,7 +121,9 @@ fn known_cost(now: &Sums, stat: Stat, provenance: &str) -> Stat {
     Stat { value: Value::of(text, provenance), ..stat }
 }
 
-fn figures(now: &Sums, before: Option<&Sums>, time: &str) -> Vec<Stat> {
+fn figures(ctx: &RequestContext, shown: &OverviewData, before: Option<&Sums>) -> Vec<Stat> {
+    let time = &ctx.scope.span.label();
+    let now = &shown.now.whole();
     let n = figure::grouped(natural(now.count));
     let provenance = format!("n = {n} observations");
     let one = |label: &str, text: Option<String>, of: fn(&Sums) -> Option<f64>| Stat {
@@ -126,7 +135,18 @@ fn figures(now: &Sums, before: Option<&Sums>, time: &str) -> Vec<Stat> {
         change: before.map(|before| changed(of(now), of(before), time)),
         ..Stat::default()
     };
-    let latency = |percent: u8| now.latency.percentile(percent).map(figure::duration);
+    let calls = shown.calls.whole();
+    let of_calls = format!("n = {} model calls", figure::grouped(natural(calls.count)));
+    let latency = |percent: u8| {
+        let text = calls.latency.percentile(percent).map(figure::duration);
+        latency_stat(&format!("p{percent} model call"), text, &of_calls)
+    };
+    let traces = &shown.traces;
+    let of_traces =
+        format!("n = {} traces{}", figure::grouped(traces.count), traces.note(&ctx.time));
+    let of_trace = |name: &str, seconds: Option<f64>| {
+        latency_stat(name, seconds.map(trace_latency::read_seconds), &of_traces)
+    };
     let tokens = figure::count_in_part(natural(now.total_tokens), now.approximate_cost);
     vec![
         one("Observations", Some(figure::count(natural(now.count))), |sums| {
@@ -139,10 +159,21 @@ fn figures(now: &Sums, before: Option<&Sums>, time: &str) -> Vec<Stat> {
         ),
         known_cost(now, one("Cost", None, |sums| Some(sums.cost.dollars())), &provenance),
         one("Tokens", Some(tokens), |sums| Some(float(sums.total_tokens))),
-        one("p50 latency", latency(50), |sums| sums.latency.percentile(50).map(float)),
-        one("p95 latency", latency(95), |sums| sums.latency.percentile(95).map(float)),
-        one("p99 latency", latency(99), |sums| sums.latency.percentile(99).map(float)),
+        of_trace("p50 trace", traces.whole[0]),
+        of_trace("p95 trace", traces.whole[1]),
+        latency(50),
+        latency(95),
     ]
+}
+
+/// A latency, of traces or of model calls.
+fn latency_stat(name: &str, text: Option<String>, provenance: &str) -> Stat {
+    let unknown = || Value::CannotTell("nothing has completed".to_owned());
+    Stat {
+        label: format!("{name} latency"),
+        value: text.map_or_else(unknown, |text| Value::of(text, provenance)),
+        ..Stat::default()
+    }
 }
 
 /// The comparison period: `previous 7 days` for `last 7 days`.

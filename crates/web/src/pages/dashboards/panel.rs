@@ -2,10 +2,15 @@ use maud::{Markup, html};
 use ratchet_core::money::Money;
 use ratchet_store::aggregate::Sums;
 
+use super::others::OTHERS;
 use super::overview::OverviewData;
+use super::trace_latency::{PERCENTILES, read_seconds};
 use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::figure;
-use crate::sums::{KeySums, float, natural, whole_number};
+use crate::filter::{RecordField, Term};
+use crate::request_context::{Link, RequestContext};
+use crate::scope::Span;
+use crate::sums::{KeySums, Timed, float, natural, whole_number};
 
 /// Series beyond these are drawn as one.
 pub(super) const SHOWN: usize = 5;
@@ -42,7 +47,7 @@ impl Panel {
             Self::Errors => "Error rate".to_owned(),
             Self::Cost => "Cost (USD)".to_owned(),
             Self::Tokens => "Tokens".to_owned(),
-            Self::Latency(percent) => format!("p{percent} latency"),
+            Self::Latency(percent) => format!("p{percent} model call latency"),
             Self::StepCost => "Avg cost per priced observation".to_owned(),
         }
     }
@@ -88,38 +93,91 @@ impl Panel {
         }
     }
 
-    /// Draws one line or bar for each key; a key has the same hue in every panel.
-    fn draw(self, shown: &OverviewData) -> Markup {
-        let keys = &shown.now.keys;
-        let line = |(hue, key): (usize, &KeySums)| Series {
-            name: label(&shown.split.key_name(key.key.first().and_then(Option::as_deref))),
+    /// What it is drawn of.
+    fn of(self, shown: &OverviewData) -> &Timed {
+        match self {
+            Self::Latency(_) => &shown.calls,
+            Self::Volume | Self::Errors | Self::Cost | Self::Tokens | Self::StepCost => &shown.now,
+        }
+    }
+
+    /// Draws one line or bar for each key, the greatest in this measure first.
+    fn draw(self, ctx: &RequestContext, shown: &OverviewData) -> Markup {
+        let timed = self.of(shown);
+        let ranked = self.ranked(timed);
+        let (first, rest) = ranked.split_at(ranked.len().min(SHOWN));
+        let word = |key: &KeySums| key.key.first().cloned().flatten();
+        let hues = hues(&shown.now, first);
+        let line = |(key, hue): (&&KeySums, usize)| Series {
+            name: label(&shown.split.key_name(word(key).as_deref())),
             hue,
             values: self.values(&key.steps),
         };
-        let (first, rest) = keys.split_at(keys.len().min(SHOWN));
-        let mut series: Vec<Series> = first.iter().enumerate().map(line).collect();
-        if let (Form::Bars, false) = (self.form(), rest.is_empty()) {
-            let rest: Vec<Series> = rest.iter().map(|key| line((SHOWN, key))).collect();
-            series.push(Series { name: "others".to_owned(), hue: SHOWN, values: add(&rest) });
+        let mut series: Vec<Series> = first.iter().zip(hues).map(line).collect();
+        let link = |key: &&KeySums| shown.split.steps_of(ctx, &word(key)?);
+        let series_links = first.iter().map(link).collect();
+        if !rest.is_empty() {
+            let rest = Timed {
+                course: timed.course.clone(),
+                keys: rest.iter().map(|key| (*key).clone()).collect(),
+            };
+            series.push(Series {
+                name: OTHERS.to_owned(),
+                hue: SHOWN,
+                values: self.values(&rest.all()),
+            });
         }
         let before = shown.before.as_ref().filter(|_| shown.split.by.is_none());
-        let whole = shown.now.whole();
-        let count = figure::grouped(natural(whole.count));
+        let before = before.filter(|_| !matches!(self, Self::Latency(_)));
         chart::over_time(&OverTime {
             title: self.title(),
-            note: format!(
-                "n = {count} observations{}{}",
-                self.approximate_part(whole.approximate_cost),
-                if before.is_some() { ", dashed: previous period" } else { "" }
-            ),
-            steps: shown.now.course.names(),
+            note: self.note(&timed.whole(), before.is_some()),
+            steps: timed.course.names(),
             series,
+            step_links: self.step_links(ctx, timed),
+            series_links,
             before: before.map(|before| self.before(&before.all())).unwrap_or_default(),
             form: self.form(),
             read: self.read(),
             exact: self.exact(),
             ..OverTime::default()
         })
+    }
+
+    /// The keys by this measure, the greatest first; those without a value last.
+    fn ranked(self, timed: &Timed) -> Vec<&KeySums> {
+        let size = |key: &KeySums| self.value(&key.whole).unwrap_or(-1.0);
+        let mut keys: Vec<&KeySums> = timed.keys.iter().collect();
+        keys.sort_by(|one, other| size(other).total_cmp(&size(one)));
+        keys
+    }
+
+    fn note(self, whole: &Sums, compares: bool) -> String {
+        let records = match self {
+            Self::Latency(_) => "model calls",
+            Self::Volume | Self::Errors | Self::Cost | Self::Tokens | Self::StepCost => {
+                "observations"
+            }
+        };
+        format!(
+            "n = {} {records}{}{}",
+            figure::grouped(natural(whole.count)),
+            self.approximate_part(whole.approximate_cost),
+            if compares { ", dashed: previous period" } else { "" }
+        )
+    }
+
+    /// The observations of each step of time.
+    fn step_links(self, ctx: &RequestContext, timed: &Timed) -> Vec<Link> {
+        let filter = match self {
+            Self::Errors => Some(Term::word(RecordField::Level, "error")),
+            Self::Latency(_) => Some(Term::word(RecordField::Kind, "generation")),
+            Self::Volume | Self::Cost | Self::Tokens | Self::StepCost => None,
+        };
+        let list = ctx.to(&["observations"]);
+        let list = filter.into_iter().fold(list, |list, term| list.with("q", term.to_string()));
+        let spans = timed.course.spans();
+        spans.map(|(from, to)| list.clone().with("range", Span::Between(from, to).word())).collect()
     }
 
     /// How much of what is drawn is approximate, for the note below its title.
@@ -148,8 +206,57 @@ impl Panel {
     }
 }
 
-pub(super) fn draw(shown: &OverviewData) -> Markup {
-    html! { div.charts { @for panel in Panel::ALL { (panel.draw(shown)) } } }
+pub(super) fn draw(ctx: &RequestContext, shown: &OverviewData) -> Markup {
+    let [counts @ .., p50, p95, p99, cost] = Panel::ALL;
+    html! {
+        div.charts {
+            @for panel in counts { (panel.draw(ctx, shown)) }
+            (trace_latency(ctx, shown))
+            @for panel in [p50, p95, p99, cost] { (panel.draw(ctx, shown)) }
+        }
+    }
+}
+
+/// Latency of whole traces: what users wait for, unlike that of a model call.
+fn trace_latency(ctx: &RequestContext, shown: &OverviewData) -> Markup {
+    let (found, course) = (&shown.traces, &shown.now.course);
+    let lines = PERCENTILES.into_iter().zip(&found.steps).enumerate();
+    let series = lines.map(|(hue, (percent, values))| Series {
+        name: format!("p{percent}"),
+        hue,
+        values: values.clone(),
+    });
+    let list = ctx.to(&["traces"]).with("sort", "-latency_seconds");
+    let spans = course.spans();
+    let link = |(from, to)| list.clone().with("range", Span::Between(from, to).word());
+    chart::over_time(&OverTime {
+        title: "Trace latency".to_owned(),
+        note: format!(
+            "n = {} traces{}, not grouped",
+            figure::grouped(found.count),
+            found.note(&ctx.time)
+        ),
+        steps: course.names(),
+        series: series.collect(),
+        step_links: spans.map(link).collect(),
+        read: read_seconds,
+        exact: |seconds| format!("{} ms", figure::digits(seconds * 1e3)),
+        ..OverTime::default()
+    })
+}
+
+/// Hues of the keys of a panel: that of their rank among all keys, so that a key keeps its hue from
+/// panel to panel, unless another of the same panel has it.
+fn hues(all: &Timed, keys: &[&KeySums]) -> Vec<usize> {
+    let mut free: Vec<usize> = (0..SHOWN).collect();
+    let rank = |key: &KeySums| all.keys.iter().position(|known| known.key == key.key);
+    let mut hues: Vec<Option<usize>> = Vec::new();
+    for key in keys {
+        let own = rank(key).and_then(|rank| free.iter().position(|hue| *hue == rank));
+        hues.push(own.map(|at| free.remove(at)));
+    }
+    let mut free = free.into_iter();
+    hues.into_iter().map(|hue| hue.or_else(|| free.next()).unwrap_or_default()).collect()
 }
 
 /// Shortened key for the label of a line.

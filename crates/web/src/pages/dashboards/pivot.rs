@@ -1,3 +1,4 @@
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
@@ -5,18 +6,20 @@ use ratchet_core::catalog::dashboard::widget::Widget;
 use ratchet_store::metrics::{Figure, MetricsRow};
 
 use super::drawing::note;
+use super::drill::Drill;
 use super::reading;
 use super::tile::ChartData;
 use crate::components::chart;
-use crate::components::table::{self, Column, Row, Table};
+use crate::components::table::{self, Column, Order, Row, Sort, Table};
+use crate::request_context::RequestContext;
 
 /// Columns that a table by two dimensions has at most.
 const ACROSS: usize = 10;
 
 /// A table: by two dimensions one figure, otherwise every figure of every key.
-pub(super) fn draw(chart: &Widget, answer: &ChartData) -> Markup {
+pub(super) fn draw(chart: &Widget, answer: &ChartData, drill: Option<&Drill<'_>>) -> Markup {
     let is_crossed = answer.shape.by.len() == 2 && chart.metrics.len() == 1;
-    let (columns, rows) = if is_crossed { crossed(answer) } else { listed(chart, answer) };
+    let (columns, rows) = if is_crossed { crossed(answer) } else { listed(chart, answer, drill) };
     let caption = chart.name.clone();
     html! {
         figure.chart {
@@ -26,16 +29,69 @@ pub(super) fn draw(chart: &Widget, answer: &ChartData) -> Markup {
     }
 }
 
-fn listed(chart: &Widget, answer: &ChartData) -> (Vec<Column>, Vec<Row>) {
+fn listed(
+    chart: &Widget,
+    answer: &ChartData,
+    drill: Option<&Drill<'_>>,
+) -> (Vec<Column>, Vec<Row>) {
+    let sort = drill.and_then(|drill| TableOrder::asked(chart, drill.ctx));
     let by = answer.shape.by.iter().map(|by| Column::text(&reading::dimension(by.name)));
     let metrics = chart.metrics.iter();
     let metrics = metrics.map(|metric| Column::number(&reading::metric(metric, chart.view)));
-    let row = |row: &MetricsRow| Row {
+    let heads = by.chain(metrics).enumerate().map(|(index, column)| match drill {
+        Some(drill) => column.sorted_by(TableOrder::head(chart, drill.ctx, (sort, index))),
+        None => column,
+    });
+    let row = |row: &&MetricsRow| Row {
         id: row.key.iter().flatten().cloned().collect::<Vec<_>>().join(" "),
+        link: drill.and_then(|drill| drill.key(row.key.first()?.as_deref())),
         cells: words(row).chain(figures(chart, answer, row)).collect(),
         ..Row::default()
     };
-    (by.chain(metrics).collect(), answer.rows.iter().map(row).collect())
+    let mut rows: Vec<&MetricsRow> = answer.rows.iter().collect();
+    if let Some(sort) = sort {
+        rows.sort_by(|one, other| sort.compare(one, other));
+    }
+    (heads.collect(), rows.iter().map(row).collect())
+}
+
+/// By which column of a table rows are sorted, and which way: `sort=WIDGET~COLUMN~asc`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct TableOrder {
+    column: usize,
+    order: Order,
+}
+
+impl TableOrder {
+    fn asked(chart: &Widget, ctx: &RequestContext) -> Option<Self> {
+        let (rest, order) = ctx.params.get("sort")?.rsplit_once('~')?;
+        let (id, column) = rest.rsplit_once('~')?;
+        let order = if order == "asc" { Order::Ascending } else { Order::Descending };
+        let column = column.parse().ok()?;
+        (id == chart.id).then_some(Self { column, order })
+    }
+
+    fn head(chart: &Widget, ctx: &RequestContext, (now, column): (Option<Self>, usize)) -> Sort {
+        let now = now.filter(|now| now.column == column).map(|now| now.order);
+        let word = if now == Some(Order::Descending) { "asc" } else { "desc" };
+        Sort { link: ctx.here().with("sort", format!("{}~{column}~{word}", chart.id)), now }
+    }
+
+    fn compare(self, one: &MetricsRow, other: &MetricsRow) -> Ordering {
+        let keys = one.key.len();
+        let number = |row: &MetricsRow| {
+            row.figures.get(self.column - keys).and_then(reading::number).unwrap_or(f64::MIN)
+        };
+        let ordering = if self.column < keys {
+            one.key.get(self.column).cmp(&other.key.get(self.column))
+        } else {
+            number(one).total_cmp(&number(other))
+        };
+        match self.order {
+            Order::Ascending => ordering,
+            Order::Descending => ordering.reverse(),
+        }
+    }
 }
 
 fn words(row: &MetricsRow) -> impl Iterator<Item = Markup> {

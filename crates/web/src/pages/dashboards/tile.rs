@@ -14,7 +14,8 @@ use ratchet_store::aggregate::AggregateSource;
 use ratchet_store::metrics::{Figure, MetricsRow, PERCENTILE_ERROR};
 use ratchet_store::query::TimeRange;
 
-use super::{drawing, reading};
+use super::drill::Drill;
+use super::{drawing, others, reading};
 use crate::components::figure;
 use crate::components::plot::PlotHeight;
 use crate::filter::{Filter, RecordField, Term, saved::Counted};
@@ -34,6 +35,8 @@ pub(super) struct ChartData {
     pub(super) approximate_cost: Money,
     /// Where the figures come from, and of how many.
     pub(super) note: String,
+    /// Figures of all keys that are not shown one by one.
+    pub(super) others: Vec<MetricsRow>,
 }
 
 /// Error of a chart query.
@@ -52,10 +55,19 @@ pub(super) async fn draw(
     besides: &[FilterCondition],
     tall: PlotHeight,
 ) -> PageResult<Markup> {
-    Ok(match answer(web, ctx, chart, besides).await? {
-        Ok(answer) => drawing::draw(chart, &answer, tall),
-        Err(nothing) => refused(chart, &nothing),
-    })
+    let mut answer = match self::answer(web, ctx, chart, besides).await? {
+        Ok(answer) => answer,
+        Err(nothing) => return Ok(refused(chart, &nothing)),
+    };
+    let shown = drawing::shown_keys(chart, &answer);
+    if let Some((together, without)) = others::query(chart, &answer, &shown) {
+        let besides: Vec<_> = besides.iter().chain(&without).cloned().collect();
+        if let Ok(rest) = self::answer(web, ctx, &together, &besides).await? {
+            answer.others = rest.rows;
+        }
+    }
+    let drill = Drill::of(chart, besides, ctx);
+    Ok(drawing::draw(chart, &answer, (tall, drill.as_ref())))
 }
 
 /// Runs the query of a chart, with the filters and the scope of its page.
@@ -97,8 +109,8 @@ async fn answer(
     );
     let rows = shape.arrange(found.rows);
     let width = shape.every.unwrap_or(Granularity::Day);
-    let course = TimeBuckets::by(width, time.0, before(time.1));
-    Ok(Ok(ChartData { shape, rows, course, approximate_cost, note }))
+    let course = TimeBuckets::by(width, time.0, before(time.1)).shown_to(&ctx.time);
+    Ok(Ok(ChartData { shape, rows, course, approximate_cost, note, others: Vec::new() }))
 }
 
 /// The last moment that is inside.

@@ -10,6 +10,7 @@ use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
 use crate::frame::{Page, Section, menu};
 use crate::page_error::{PageError, PageResult};
+use crate::pages::table_export;
 use crate::request_context::{Link, Params, RequestContext};
 use crate::web::Web;
 
@@ -51,13 +52,13 @@ pub(super) fn tabs(dataset: &Dataset, ctx: &RequestContext, chosen: &str) -> Mar
 }
 
 /// Filter of items from the URL.
-struct ItemFilter {
-    status: DatasetStatus,
-    as_of: Option<Timestamp>,
+pub(super) struct ItemFilter {
+    pub(super) status: DatasetStatus,
+    pub(super) as_of: Option<Timestamp>,
 }
 
 impl ItemFilter {
-    fn read(params: &Params) -> PageResult<Self> {
+    pub(super) fn read(params: &Params) -> PageResult<Self> {
         let as_of = params.get("as_of").map(Timestamp::parse).transpose();
         let as_of = as_of.map_err(|why| PageError::Bad(format!("as_of: {why}")))?;
         let status = match params.get("archived") {
@@ -96,7 +97,7 @@ pub(super) async fn items(
     page.body = html! {
         (form::done_toast(&ctx))
         (tabs(&dataset, &ctx, "Items"))
-        (as_of(&asked, &moments, total, &ctx))
+        (as_of(&asked, &moments, total, (&dataset, &ctx)))
         @if total == 0 { (no_items(&asked, &dataset, &ctx)) } @else {
             (table::table(&drawn(&items.rows, &dataset, &asked, &ctx)))
             (table::numbers(&ctx.here().without("done"), at, total))
@@ -117,8 +118,12 @@ fn as_of(
     asked: &ItemFilter,
     moments: &[DatasetMoment],
     total: u64,
-    ctx: &RequestContext,
+    (dataset, ctx): (&Dataset, &RequestContext),
 ) -> Markup {
+    let export = ctx.to(&["datasets", &dataset.name, "export"]);
+    let kept =
+        ["as_of", "archived"].into_iter().filter_map(|name| Some((name, ctx.params.get(name)?)));
+    let export = kept.fold(export, |to, (name, value)| to.with(name, value));
     let here = || ctx.here().without("done").without("count").without("page");
     let moment = |moment: &DatasetMoment| {
         let words = match (moment.written, moment.ended) {
@@ -150,6 +155,7 @@ fn as_of(
                         a.quiet href=(here().without("archived")) { "Show active" }
                     },
                 }
+                (table_export::export_menu(&export))
                 (menu("Dataset versions", &chosen, &html! {
                     a href=(here().without("as_of")) aria-current=[asked.as_of.is_none().then_some("true")] {
                         "Current version"

@@ -1,15 +1,13 @@
 //! The newest sessions, by their first request.
 
 use maud::{Markup, html};
-use ratchet_core::record::session::Session;
-use ratchet_store::query::SessionEnds;
 
 use crate::components::figure;
 use crate::components::table::{Column, Row, Table, table};
 use crate::frame::Section;
 use crate::page_error::PageResult;
-use crate::pages::lists::errors;
-use crate::pages::sessions::{newest, title_of};
+use crate::pages::lists::{SessionRow, errors};
+use crate::pages::sessions::newest;
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
@@ -28,9 +26,9 @@ pub(super) async fn latest(web: &Web, ctx: &RequestContext) -> PageResult<Markup
         Column::number("Cost"),
         Column::number("Last activity"),
     ];
-    let row = |(session, ends): &(Session, SessionEnds)| {
+    let row = |row: &SessionRow| {
+        let (session, name) = (&row.session, row.opening());
         let id = session.id.to_string();
-        let name = title_of(ends).unwrap_or_else(|| id.clone());
         Row {
             link: Some(ctx.to(&["sessions", &id])),
             cells: vec![

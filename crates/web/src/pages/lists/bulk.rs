@@ -204,7 +204,7 @@ async fn collect(
     let items = sources::items(web, ctx, (ids, on), expected).await?;
     let added = dataset_target::add(web, ctx, form, items).await?;
     added.map(Done::Collected).map_err(|Refusal { field, reason }| {
-        PageError::Bad(format!("nothing was added because a row is not valid: {field}: {reason}"))
+        PageError::Bad(format!("nothing was added: {field}: {reason}"))
     })
 }
 

@@ -19,9 +19,9 @@ use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
-mod csv;
+pub(in crate::pages) mod csv;
 /// One JSON object on each line.
-mod jsonl;
+pub(in crate::pages) mod jsonl;
 mod parquet;
 
 /// Rows that are read at a time: their payloads are held together.
@@ -29,7 +29,7 @@ const SLICE: u64 = 25;
 
 /// What an export looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(in crate::pages) enum Format {
     Csv,
     /// One JSON object on each line.
     Jsonl,
@@ -40,7 +40,7 @@ impl Format {
     pub(super) const ALL: [Self; 3] = [Self::Csv, Self::Jsonl, Self::Parquet];
 
     /// The word for it, and the end of the file's name.
-    pub(super) const fn word(self) -> &'static str {
+    pub(in crate::pages) const fn word(self) -> &'static str {
         match self {
             Self::Csv => "csv",
             Self::Jsonl => "jsonl",
@@ -48,7 +48,7 @@ impl Format {
         }
     }
 
-    pub(super) const fn title(self) -> &'static str {
+    pub(in crate::pages) const fn title(self) -> &'static str {
         match self {
             Self::Csv => "CSV",
             Self::Jsonl => "JSON Lines",
@@ -56,7 +56,7 @@ impl Format {
         }
     }
 
-    const fn content_type(self) -> &'static str {
+    pub(in crate::pages) const fn content_type(self) -> &'static str {
         match self {
             Self::Csv => "text/csv; charset=utf-8",
             Self::Jsonl => "application/x-ndjson",
@@ -166,7 +166,7 @@ impl Writing {
 }
 
 /// A cell and what its column is called.
-type ExportCell = (&'static str, CellValue);
+pub(in crate::pages) type ExportCell = (&'static str, CellValue);
 
 /// The column with what was judged of a row.
 const SCORES: &str = "scores";

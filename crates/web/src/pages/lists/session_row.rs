@@ -4,6 +4,7 @@ use ratchet_core::money::Money;
 use ratchet_core::record::field_table::SESSION;
 use ratchet_core::record::observation::Observation;
 use ratchet_core::record::session::Session;
+use ratchet_core::record::title::title;
 use ratchet_core::record::trace::{Content, Trace};
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreResult;
@@ -20,7 +21,7 @@ use super::row::{self, COUNTED, CellValue, ListedRow, RowFacts};
 use super::state::ListQuery;
 use crate::components::{badge, copy, figure};
 use crate::filter::{ListKind, RecordField};
-use crate::pages::sessions;
+use crate::message_preview;
 use crate::request_context::RequestContext;
 
 /// A session with its first and last trace.
@@ -60,8 +61,13 @@ impl SessionRow {
     }
 
     /// The first message; without one, the ID.
-    fn opening(&self) -> String {
-        sessions::title_of(&self.ends).unwrap_or_else(|| self.session.id.to_string())
+    pub(in crate::pages) fn opening(&self) -> String {
+        let opening = self.input().map(|input| {
+            title(input.as_str()).unwrap_or_else(|| message_preview::opening(input.as_str()))
+        });
+        opening
+            .filter(|text| !text.trim().is_empty())
+            .unwrap_or_else(|| self.session.id.to_string())
     }
 
     fn duration(&self) -> i64 {

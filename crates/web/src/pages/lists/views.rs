@@ -71,7 +71,7 @@ pub(super) fn views_menu(ctx: &RequestContext, on: ListKind, saved: &[SavedView]
 
 fn save_form(ctx: &RequestContext, on: ListKind) -> Markup {
     html! {
-        form.save-view method="post" action=(action(ctx, on, "save-view")) {
+        form.save-view method="post" data-inline-errors action=(action(ctx, on, "save-view")) {
             (ctx.viewer.form_token.field())
             (back(ctx, on))
             label for="view-name" { "Save current view as" }

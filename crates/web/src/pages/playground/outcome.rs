@@ -73,7 +73,7 @@ pub(crate) fn facts(results: &ModelResult, answer: &LlmResponse) -> Markup {
 fn keep(ctx: &RequestContext, state: &PlaygroundState, answer: &LlmResponse) -> Markup {
     html! {
         @if !state.datasets.is_empty() {
-            form.inline method="post" action=(ctx.to(&["playground", "item"])) {
+            form.inline method="post" data-inline-errors action=(ctx.to(&["playground", "item"])) {
                 (ctx.viewer.form_token.field())
                 input type="hidden" name="input" value=(state.request.input());
                 input type="hidden" name="output" value=(elide(&answer.text, SHOWN));
@@ -92,7 +92,7 @@ fn new_version(ctx: &RequestContext, state: &PlaygroundState) -> Markup {
     let request = &state.request;
     let kind = request.body.as_ref().map(|body| body.kind().as_str());
     html! {
-        form.maker.keep-version method="post" action=(ctx.to(&["playground", "version"])) {
+        form.maker.keep-version method="post" data-inline-errors action=(ctx.to(&["playground", "version"])) {
             (ctx.viewer.form_token.field())
             h3 { "Save prompt" }
             input type="hidden" name="kind" value=[kind];

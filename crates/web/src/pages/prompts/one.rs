@@ -186,7 +186,7 @@ async fn promotion(chosen: &Prompt, live: Option<&Prompt>, ctx: &RequestContext)
             p { "Agents that fetch the label production get it at once. Changes"
                 @if let Some(live) = live { " since version " (live.version) } ":" }
             (changes)
-            form.inline method="post" action=(ctx.to(&["prompts", &chosen.name, "label"])) {
+            form.inline method="post" data-inline-errors action=(ctx.to(&["prompts", &chosen.name, "label"])) {
                 (ctx.viewer.form_token.field())
                 input type="hidden" name="version" value=(chosen.version);
                 input type="hidden" name="label" value=(PRODUCTION);
@@ -200,7 +200,7 @@ async fn promotion(chosen: &Prompt, live: Option<&Prompt>, ctx: &RequestContext)
 /// Sets any label at a version.
 fn label_form(chosen: &Prompt, ctx: &RequestContext) -> Markup {
     html! {
-        form.inline method="post" action=(ctx.to(&["prompts", &chosen.name, "label"])) {
+        form.inline method="post" data-inline-errors action=(ctx.to(&["prompts", &chosen.name, "label"])) {
             (ctx.viewer.form_token.field())
             input type="hidden" name="version" value=(chosen.version);
             input type="text" name="label" required placeholder="label" aria-label="Label" size="12";

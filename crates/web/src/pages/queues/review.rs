@@ -30,7 +30,7 @@ use crate::viewer::{Identity, Viewer};
 use crate::web::Web;
 
 /// The reviewer on a server without users.
-const LOCAL: &str = "local user";
+const LOCAL: &str = "local";
 
 pub(super) fn routes() -> Router<Web> {
     const QUEUE: &str = "/project/{project}/queues/{queue}";
@@ -159,7 +159,7 @@ async fn reviewing(
     settings: &ReviewSettings,
 ) -> PageResult<Markup> {
     if lease.item.kind == ItemKind::Session {
-        return session_item(ctx, lease);
+        return Ok(session_item(ctx, of, lease));
     }
     let record = match Record::load(web, ctx, &lease.item).await {
         Ok(record) => record,
@@ -178,13 +178,14 @@ async fn reviewing(
 }
 
 /// A session is labelled by a rubric; its form is the one of ground truth.
-fn session_item(ctx: &RequestContext, lease: &ReviewLease) -> PageResult<Markup> {
+fn session_item(ctx: &RequestContext, of: &QueueId, lease: &ReviewLease) -> Markup {
     let to = ctx.to(&["labels", "session", &lease.item.object]);
-    Ok(empty::empty(
-        "This item is a session",
-        &html! { p { "A session is labelled by the dimensions of a rubric." }
-        p { a.button.primary href=(to) { "Label session" } } },
-    ))
+    let how = html! {
+        p { "A session is labelled by the dimensions of a rubric. Skip it here when it is labelled." }
+        p { a.button.primary href=(to) { "Label session" } }
+        (form::skip(ctx, of, lease))
+    };
+    empty::empty("This item is a session", &how)
 }
 
 /// An item whose record was deleted can only be skipped.

@@ -25,7 +25,7 @@ pub(super) fn routes() -> Router<Web> {
 pub(in crate::pages) fn button(ctx: &RequestContext) -> Markup {
     html! {
         @if ctx.viewer.can_own() {
-            form method="post" action=(ctx.to(&["score-now"])) {
+            form method="post" data-inline-errors action=(ctx.to(&["score-now"])) {
                 (ctx.viewer.form_token.field())
                 button.button.primary type="submit" { "Score now" }
                 " " span.muted { "Sessions of the last 7 days, with the offline judge: rules, no model calls, free." }

@@ -151,7 +151,16 @@ fn read(ctx: &RequestContext, subject: &Subject, side: Side, payload: &Payload) 
         Reading::Text(text) => pen.lone_text(&text),
         Reading::Data(text) => cut_json(&text, &at.whole),
     };
-    html! { section.side { h3 { (side.label()) } (body) } }
+    html! { section.side { h3 { (side.label()) (copy_button(side, &at.whole)) } (body) } }
+}
+
+/// Copies the whole payload, which a script fetches.
+fn copy_button(side: Side, whole: &str) -> Markup {
+    html! {
+        button.quiet.copy-payload type="button" data-copy-payload=(whole) title={ "Copy " (side.as_str()) } {
+            (icon(Icon::Copy)) span.sr { "Copy " (side.as_str()) }
+        }
+    }
 }
 
 fn content_links(ctx: &RequestContext, subject: &Subject, side: Side) -> ContentLinks {
@@ -182,7 +191,7 @@ fn raw(ctx: &RequestContext, subject: &Subject) -> Markup {
             @if let Some(payload) = payload {
                 @let at = content_links(ctx, subject, side);
                 section.side {
-                    h3 { (side.label()) " " a.quiet href=(at.whole) { (figure::bytes(payload.as_str().len())) " as text" } }
+                    h3 { (side.label()) (copy_button(side, &at.whole)) " " a.quiet href=(at.whole) { (figure::bytes(payload.as_str().len())) " as text" } }
                     (cut_json(payload.to_json().as_str(), &at.whole))
                 }
             }

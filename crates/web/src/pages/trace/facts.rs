@@ -1,8 +1,9 @@
 use maud::{Markup, html};
+use ratchet_core::catalog::review::is_superseded;
 use ratchet_core::json_size::small_tree;
 use ratchet_core::record::limit::elide;
 use ratchet_core::record::observation::Observation;
-use ratchet_core::record::score::Score;
+use ratchet_core::record::score::{Score, ScoreSource};
 use ratchet_core::record::trace::Trace;
 
 use super::forms;
@@ -134,16 +135,20 @@ fn model(ctx: &RequestContext, step: &Observation) -> Markup {
     }
 }
 
+/// Scores, those of people first: they supersede the judge's, which stay visible.
 fn scores(scores: &[Score], ctx: &RequestContext) -> Markup {
+    let mut ordered: Vec<&Score> = scores.iter().collect();
+    ordered.sort_by_key(|score| score.source != ScoreSource::Annotation);
     html! {
         h3 #scores { "Scores" }
         @if scores.is_empty() { p.muted { "None yet." } }
         ul.verdicts {
-            @for score in scores {
+            @for score in ordered {
                 li {
                     span.verdict-name { bdi { (score.name) } }
                     " " (badge::decided(score_summary::decider(score), &elide(&score_summary::value(&score.value), 200)))
                     " " span.muted { (score_summary::judge_name(score)) ", " (figure::when(score.timestamp, &ctx.time)) }
+                    @if is_superseded(score, scores) { " " (badge::tag("superseded by a person")) }
                     @if let Some(comment) = &score.comment { p { bdi { (elide(comment, MAX_VALUE)) } } }
                 }
             }

@@ -96,7 +96,7 @@ pub(super) fn cross_check(sessions: &[&LabelledFeatures], groups: &[usize]) -> C
             task,
         }));
     }
-    let draws = draws(&predictions, tasks);
+    let draws = draws(tasks);
     let gain = |other: fn(&Prediction) -> f64| {
         let gains = |it: &Prediction| it.brier(other(it)) - it.brier(it.probability);
         estimate(&predictions, &draws, gains)
@@ -134,7 +134,7 @@ fn area(predictions: &[Prediction], value: fn(&Prediction) -> f64) -> Option<f64
 }
 
 /// Draws whole tasks with replacement: how often each task was drawn, by round.
-fn draws(predictions: &[Prediction], tasks: usize) -> Vec<Vec<u32>> {
+pub(in crate::judge::offline) fn draws(tasks: usize) -> Vec<Vec<u32>> {
     let mut random = ChaCha8Rng::seed_from_u64(SEED);
     let tasks = tasks.max(1);
     let mut round = || {
@@ -145,21 +145,28 @@ fn draws(predictions: &[Prediction], tasks: usize) -> Vec<Vec<u32>> {
         }
         counts
     };
-    if predictions.is_empty() { Vec::new() } else { (0..ROUNDS).map(|_| round()).collect() }
+    (0..ROUNDS).map(|_| round()).collect()
 }
 
-/// Estimates a mean with a 95% bootstrap interval over tasks.
 fn estimate(
     predictions: &[Prediction],
     draws: &[Vec<u32>],
     value: impl Fn(&Prediction) -> f64,
 ) -> Estimate {
     let values: Vec<(usize, f64)> = predictions.iter().map(|it| (it.task, value(it))).collect();
+    estimate_by_task(&values, draws)
+}
+
+/// Estimates a mean with a 95% bootstrap interval over tasks. Each value has the number of its task.
+pub(in crate::judge::offline) fn estimate_by_task(
+    values: &[(usize, f64)],
+    draws: &[Vec<u32>],
+) -> Estimate {
     let mut means: Vec<f64> = draws
         .iter()
         .map(|counts| {
             let (mut sum, mut weight) = (0.0, 0.0);
-            for (task, value) in &values {
+            for (task, value) in values {
                 let count = f64::from(counts.get(*task).copied().unwrap_or_default());
                 sum += count * value;
                 weight += count;

@@ -89,13 +89,19 @@ pub fn fit(
     Ok(SuccessFit { model, check })
 }
 
-/// Numbers the tasks of sessions. A session without a request is a task of its own.
 fn groups(sessions: &[&LabelledFeatures]) -> Vec<usize> {
+    tasks_of(sessions.iter().map(|session| session.features.group.as_str()))
+}
+
+/// Numbers the tasks of sessions by their first requests. A session without a request is a task of
+/// its own.
+pub(in crate::judge::offline) fn tasks_of<'a>(
+    requests: impl Iterator<Item = &'a str>,
+) -> Vec<usize> {
     let mut known: BTreeMap<&str, usize> = BTreeMap::new();
     let mut next = 0;
-    let mut groups = Vec::with_capacity(sessions.len());
-    for session in sessions {
-        let text = session.features.group.as_str();
+    let mut groups = Vec::new();
+    for text in requests {
         let group = known.get(text).copied().filter(|_| !text.is_empty()).unwrap_or(next);
         known.insert(text, group);
         next += usize::from(group == next);

@@ -61,7 +61,7 @@ fn unrecovered_failures_lower_the_score() {
         Finding::NotObservable
     );
     let why = of(&worse, "execution_quality").rationale;
-    assert_eq!(why, "1 failure was not made good; 1 tool call failed.");
+    assert_eq!(why, "1 failure was not made good (`build`); 1 tool call failed (`build`).");
 }
 
 #[test]

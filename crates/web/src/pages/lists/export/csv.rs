@@ -10,7 +10,7 @@ pub(super) fn head(columns: &[ListColumn]) -> String {
 }
 
 /// A row, as RFC 4180 has it.
-pub(super) fn line(cells: &[ExportCell]) -> String {
+pub(in crate::pages) fn line(cells: &[ExportCell]) -> String {
     let cells: Vec<String> = cells.iter().map(|(_, value)| cell(value)).collect();
     cells.join(",") + "\r\n"
 }

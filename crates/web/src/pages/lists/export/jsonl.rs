@@ -4,7 +4,7 @@ use super::super::row::CellValue;
 use super::ExportCell;
 
 /// A row as one JSON object on one line.
-pub(super) fn line(cells: &[ExportCell]) -> String {
+pub(in crate::pages) fn line(cells: &[ExportCell]) -> String {
     let cells: Vec<String> =
         cells.iter().map(|(name, value)| format!("\"{name}\":{}", cell(value))).collect();
     format!("{{{}}}\n", cells.join(","))

@@ -6,7 +6,6 @@ use ratchet_core::id::ObservationId;
 use ratchet_stages::review::answer::{self, Answer, AnswerError, NewCase, Submission};
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{LeaseStatus, QueueId, ReviewEffect};
-use uuid::Uuid;
 
 use super::form::TOOL;
 use super::record::Record;
@@ -28,20 +27,19 @@ pub(super) async fn save(
 ) -> PageResult<Redirect> {
     let of = QueueId { project: ctx.project_id(), queue };
     super::super::must_be_assigned(&web, &ctx, &of).await?;
-    let submission = submission(&ctx, &form, &of, item)?;
     let catalog = ctx.viewer.catalog(&web);
+    let item = catalog.queue_item(of.clone(), item).await?;
+    let submission = submission(&ctx, &form, &of, item.id.clone())?;
     let effect = if form.get("skip").is_some() {
         answer::skip(&catalog, submission, ctx.now).await
     } else {
-        let item = catalog.queue_item(of.clone(), submission.item.clone()).await?;
         let record = Record::load(&web, &ctx, &item).await?;
         let given = read(&web, &ctx, &form, &record).await?;
         let about = (&record.reviewed(), given);
         answer::submit((&web.store, &catalog), submission, about, ctx.now).await
     };
     let done = match effect.map_err(refused)? {
-        ReviewEffect::Completed | ReviewEffect::Repeated => None,
-        ReviewEffect::Counted => None,
+        ReviewEffect::Completed | ReviewEffect::Counted | ReviewEffect::Repeated => None,
         ReviewEffect::Late => Some("late"),
     };
     let next = ctx.to(&["queues", &of.queue, "review"]);
@@ -57,6 +55,7 @@ pub(super) async fn heartbeat(
 ) -> PageResult<StatusCode> {
     let of = QueueId { project: ctx.project_id(), queue };
     super::super::must_be_assigned(&web, &ctx, &of).await?;
+    web.store.catalog.queue_item(of.clone(), item.clone()).await?;
     let lease = form.get("lease").and_then(|lease| lease.parse().ok());
     let lease = lease.ok_or_else(|| PageError::Bad("lease: a number".to_owned()))?;
     match web.store.catalog.renew_review(of, (item, lease), ctx.now).await? {
@@ -73,6 +72,7 @@ pub(super) async fn undo(
 ) -> PageResult<Redirect> {
     let of = QueueId { project: ctx.project_id(), queue };
     super::super::must_be_assigned(&web, &ctx, &of).await?;
+    web.store.catalog.queue(of.clone()).await?;
     let (catalog, me) = (ctx.viewer.catalog(&web), reviewer(&ctx.viewer));
     let undone = answer::undo((&web.store, &catalog), of.clone(), me, ctx.now).await;
     let next = ctx.to(&["queues", &of.queue, "review"]);
@@ -106,10 +106,10 @@ fn submission(
     of: &QueueId,
     item: String,
 ) -> PageResult<Submission> {
-    let id = form.get("submission").and_then(|id| Uuid::parse_str(id).ok());
-    let id = id.ok_or_else(|| PageError::Bad("submission: a UUID".to_owned()))?;
+    let attempt = form.get("attempt").and_then(|text| text.parse().ok());
+    let attempt = attempt.ok_or_else(|| PageError::Bad("attempt: a number".to_owned()))?;
     Ok(Submission {
-        id,
+        attempt,
         queue: of.clone(),
         item,
         reviewer: reviewer(&ctx.viewer),

@@ -6,7 +6,6 @@ use ratchet_core::catalog::review::{
 use ratchet_core::record::limit::elide;
 use ratchet_core::record::score::{Score, ScoreSource};
 use ratchet_store::catalog::{QueueId, ReviewLease};
-use uuid::Uuid;
 
 use super::record::Record;
 use crate::components::badge::{self, Decider};
@@ -36,7 +35,7 @@ pub(super) fn action(ctx: &RequestContext, of: &QueueId, lease: &ReviewLease) ->
 fn hidden(ctx: &RequestContext, lease: &ReviewLease) -> Markup {
     html! {
         (ctx.viewer.form_token.field())
-        input type="hidden" name="submission" value=(Uuid::new_v4());
+        input type="hidden" name="attempt" value=(lease.attempt);
         input type="hidden" name="lease" value=(lease.number);
         input type="hidden" name="seconds" value="0" data-seconds;
     }
@@ -160,11 +159,10 @@ fn case(record: &Record, datasets: &Option<[String; 2]>) -> Markup {
     let output = record.output().filter(|output| output.as_str().len() <= MAX_EDITED);
     html! {
         @if let Some([month, global]) = datasets {
-            details.review-case data-case {
-                summary { "Add to datasets " kbd { "d" } }
+            div.review-case data-case {
                 label.tick {
                     input type="checkbox" name="case" value="yes" data-case-tick;
-                    " " bdi { (month) } " and " bdi { (global) }
+                    " Add to " bdi { (month) } " and " bdi { (global) } " " kbd { "d" }
                 }
                 label for="expected_output" { "Expected output " kbd { "x" } }
                 textarea #expected_output name="expected_output" rows="3" spellcheck="false"

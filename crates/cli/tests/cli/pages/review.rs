@@ -1,0 +1,181 @@
+//! Queue items, reviewed by keyboard, by two people at once, and through a lost connection.
+
+use ratchet_browser::{Page, Size, Theme};
+use ratchet_testkit::process::PROJECT;
+use serde_json::{Value, json};
+
+use super::list::Places;
+use super::stage::{PASSWORD, Served, stage};
+use super::writer::Writer;
+
+const ITEMS: usize = 10;
+const ANN: &str = "ann@example.com";
+const BEN: &str = "ben@example.com";
+
+/// Traces of an agent with a judge's verdict, in a queue that two reviewers are assigned to.
+pub(super) fn seed(writer: &Writer<'_>) -> Places {
+    let queue = json!({ "name": "weekly-review", "scoreConfigIds": [] });
+    let queue = writer.post("/api/public/annotation-queues", &queue)["id"].take();
+    let queue = queue.as_str().unwrap().to_owned();
+    for nth in 0..ITEMS {
+        let id = format!("trace-{nth}");
+        writer.record(&[
+            (
+                "trace-create",
+                json!({
+                    "id": id, "name": "refund", "userId": format!("customer-{nth}"),
+                    "input": format!("Question {nth}: where is my refund?"),
+                    "output": "It is on its way.", "metadata": { "agent": "support" },
+                }),
+            ),
+            (
+                "tool-create",
+                json!({
+                    "id": format!("tool-{nth}"), "traceId": id, "name": "find_order",
+                    "input": { "order": nth }, "output": "found",
+                }),
+            ),
+            (
+                "score-create",
+                json!({
+                    "id": format!("quality-{nth}"), "traceId": id, "name": "quality",
+                    "value": 0.4, "source": "EVAL", "comment": "It names no date.",
+                }),
+            ),
+        ]);
+        let item = json!({ "objectId": id, "objectType": "TRACE" });
+        writer.post(&format!("/api/public/annotation-queues/{queue}/items"), &item);
+    }
+    for email in [ANN, BEN] {
+        let person = json!({
+            "email": email, "password": PASSWORD, "role": "reviewer", "projectId": PROJECT,
+        });
+        let person = writer.post("/api/v1/users", &person)["id"].take();
+        let assigned = json!({ "userId": person });
+        writer.post(&format!("/api/public/annotation-queues/{queue}/assignments"), &assigned);
+    }
+    Places::from([("project", PROJECT.to_owned()), ("queue", queue)])
+}
+
+/// The review page, opened by someone.
+fn opened(served: &Served, page: &Page, email: &str) {
+    served.sign_in_as(page, email);
+    page.open(&served.url(&format!("/project/{PROJECT}/queues/{}/review", served.places["queue"])));
+    page.wait_for("[data-review]");
+}
+
+/// The number of the question that is shown.
+fn question(page: &Page) -> String {
+    let text = page.text(".review-record");
+    let (_, after) = text.split_once("Question ").unwrap();
+    after.split(':').next().unwrap().to_owned()
+}
+
+fn wait_for_done(page: &Page, done: usize) {
+    page.wait_until(&format!(
+        "document.querySelector('[data-progress]')?.textContent.startsWith('{done} of {ITEMS} done')"
+    ));
+}
+
+/// Scores that people gave, by the name of the score.
+fn given(served: &Served, name: &str) -> Vec<Value> {
+    let path = format!("/api/public/v2/scores?name={name}&limit=100");
+    let found = served.write(|writer| writer.get(&path)["data"].take());
+    found.as_array().unwrap().clone()
+}
+
+#[test]
+fn ten_items_are_reviewed_by_keyboard_alone() {
+    let (stage, served) = (stage(), Served::with_queue());
+    let page = stage.browser.page();
+    opened(&served, &page, ANN);
+    for done in 0..ITEMS {
+        wait_for_done(&page, done);
+        assert!(!page.shows("It names no date."), "the judge's verdict is hidden at first");
+        page.press("1");
+        page.wait_for("It names no date.");
+        page.press("2");
+        page.press("0");
+        page.press("Enter");
+    }
+    page.wait_for("All done");
+    for (name, value) in [("correctness", 1), ("helpfulness", 1), ("tool-usage", 0)] {
+        let scores = given(&served, name);
+        assert_eq!(scores.len(), ITEMS, "{name}");
+        assert!(scores.iter().all(|score| score["value"] == value), "{name}: {scores:?}");
+    }
+}
+
+#[test]
+fn two_reviewers_at_once_never_see_the_same_item() {
+    let (stage, served) = (stage(), Served::with_queue());
+    let (ann, ben) = (stage.browser.page(), stage.browser.page());
+    opened(&served, &ann, ANN);
+    opened(&served, &ben, BEN);
+    for round in 0..ITEMS / 2 {
+        assert_ne!(question(&ann), question(&ben), "round {round}");
+        for (nth, page) in [&ann, &ben].into_iter().enumerate() {
+            page.press("1");
+            page.press("Enter");
+            wait_for_done(page, round * 2 + nth + 1);
+        }
+    }
+    let scores = given(&served, "correctness");
+    let mut traces: Vec<&str> =
+        scores.iter().filter_map(|score| score["traceId"].as_str()).collect();
+    traces.sort_unstable();
+    traces.dedup();
+    assert_eq!((scores.len(), traces.len()), (ITEMS, ITEMS));
+}
+
+#[test]
+fn an_answer_is_taken_back_with_one_key() {
+    let (stage, served) = (stage(), Served::with_queue());
+    let page = stage.browser.page();
+    opened(&served, &page, ANN);
+    let first = question(&page);
+    page.press("0");
+    page.press("Enter");
+    wait_for_done(&page, 1);
+    assert_ne!(question(&page), first);
+    page.press("u");
+    wait_for_done(&page, 0);
+    assert_eq!(question(&page), first);
+    assert!(given(&served, "correctness").is_empty());
+}
+
+#[test]
+fn an_answer_given_without_a_connection_is_sent_when_it_is_back() {
+    let (stage, served) = (stage(), Served::with_queue());
+    let page = stage.browser.page();
+    opened(&served, &page, ANN);
+    page.offline(true);
+    page.press("1");
+    page.press("Enter");
+    page.wait_until(
+        "document.querySelector('[data-status]').textContent.includes('kept in this browser')",
+    );
+    assert!(given(&served, "correctness").is_empty());
+    page.offline(false);
+    wait_for_done(&page, 1);
+    assert_eq!(given(&served, "correctness").len(), 1);
+}
+
+#[test]
+fn the_pages_of_reviewers_are_accessible_and_fit_one_screen() {
+    let (stage, served) = (stage(), Served::with_queue());
+    let page = stage.browser.page();
+    opened(&served, &page, ANN);
+    for (size, theme) in [(Size::Laptop, Theme::Light), (Size::Phone, Theme::Dark)] {
+        page.size(size);
+        page.theme(theme);
+        page.settle();
+        let found: Vec<String> = page.accessibility().iter().map(ToString::to_string).collect();
+        assert_eq!(found, [""; 0], "{size:?}");
+        assert_eq!(page.overflow(size), [""; 0], "{size:?}");
+    }
+    page.size(Size::Laptop);
+    page.settle();
+    let fits = "document.documentElement.scrollHeight <= innerHeight";
+    assert_eq!(page.js(fits), true, "the page scrolls");
+}

@@ -1,0 +1,248 @@
+//! Reviews of queue items: leases, answers, undoing, and what reviewers may see.
+
+use std::time::Duration;
+
+use ratchet_core::catalog::annotation::{ItemKind, ItemStatus};
+use ratchet_core::catalog::review::{REVIEW_LEASE, ReviewSettings};
+use ratchet_core::id::TraceId;
+use ratchet_core::record::score::Score;
+use ratchet_store::catalog::{NewQueue, NewQueueItem, QueueId, Role};
+use ratchet_store::query::{Paging, ScoreQuery, ScoresOn, TimeRange};
+use ratchet_testkit::build::{START, batch, project, text, trace};
+
+use crate::browser::{Browser, Site, id};
+
+/// A queue with traces `t0`, `t1`, … of the agent `bot`, and people who review it.
+struct Desk {
+    site: Site,
+    of: QueueId,
+}
+
+impl Desk {
+    async fn new(items: usize, reviews: u32) -> Self {
+        let site = Site::new().await;
+        let catalog = site.data.catalog();
+        let new = NewQueue { name: "weekly".into(), description: None, score_configs: vec![] };
+        let queue = catalog.create_queue(id("shop"), new, START).await.unwrap().id;
+        let of = QueueId { project: id("shop"), queue };
+        for nth in 0..items {
+            let name = format!("t{nth}");
+            let asked = trace(&name).for_user("kim").agent("bot");
+            let asked = asked
+                .input(text(&format!("question {nth}")))
+                .output(text(&format!("answer {nth}")));
+            site.record(batch(&project("shop")).with(asked)).await;
+            let item =
+                NewQueueItem { kind: ItemKind::Trace, object: name, status: ItemStatus::Pending };
+            catalog.add_queue_item(of.clone(), item, START).await.unwrap();
+        }
+        let settings = ReviewSettings { reviews, ..ReviewSettings::default() };
+        catalog.set_review_settings(of.clone(), settings, START).await.unwrap();
+        Self { site, of }
+    }
+
+    async fn reviewer(&self, email: &str) -> Browser {
+        let person = self.site.person(email, Role::Reviewer).await;
+        let catalog = self.site.data.catalog();
+        catalog.assign_queue(self.of.clone(), person.id, START).await.unwrap();
+        self.site.signed_in(email).await
+    }
+
+    fn page(&self) -> String {
+        format!("/project/shop/queues/{}/review", self.of.queue)
+    }
+
+    /// The item that a reviewer is given: its question, the form's action, lease and attempt.
+    async fn next(&self, browser: &mut Browser) -> Option<Given> {
+        let shown = browser.get(&self.page()).await;
+        assert_eq!(shown.status, 200, "{}", shown.text);
+        let after =
+            |begin: &str| Some(shown.text.split_once(begin)?.1.split('"').next()?.to_owned());
+        Some(Given {
+            question: shown.text.split_once("question ")?.1.chars().take(1).collect(),
+            action: after("data-review method=\"post\" action=\"")?,
+            lease: after("name=\"lease\" value=\"")?,
+            attempt: after("name=\"attempt\" value=\"")?,
+            text: shown.text,
+        })
+    }
+
+    async fn scores(&self, trace: &str) -> Vec<Score> {
+        let query = ScoreQuery {
+            project: id("shop"),
+            range: TimeRange::default(),
+            on: ScoresOn::Trace(TraceId::parse(trace).unwrap()),
+            conditions: vec![],
+            paging: Paging::After { cursor: None, limit: 100 },
+        };
+        self.site.data.telemetry().scores(query).await.unwrap().rows
+    }
+
+    async fn done(&self) -> u64 {
+        let progress = self.site.data.catalog().queue_progress(id("shop")).await.unwrap();
+        progress[&self.of.queue].done
+    }
+}
+
+struct Given {
+    question: String,
+    action: String,
+    lease: String,
+    attempt: String,
+    text: String,
+}
+
+impl Given {
+    async fn answer(&self, browser: &mut Browser, fields: &[(&str, &str)]) -> String {
+        let mut all = vec![("attempt", self.attempt.as_str()), ("seconds", "7")];
+        all.extend(fields);
+        let answer = browser.post(&self.action, &all).await;
+        assert_eq!(answer.status, 303, "{}", answer.text);
+        answer.header("location").to_owned()
+    }
+}
+
+#[tokio::test]
+async fn an_answer_writes_scores_and_cases_and_completes_its_item() {
+    let desk = Desk::new(1, 1).await;
+    let mut ann = desk.reviewer("ann@shop.example").await;
+    let given = desk.next(&mut ann).await.unwrap();
+    assert!(given.text.contains("kim") && given.text.contains("answer 0"), "{}", given.text);
+    let fields = [
+        ("correctness", "1"),
+        ("helpfulness", "0.5"),
+        ("comment", "<b>fine</b>"),
+        ("judge_error", "it missed the order"),
+        ("case", "yes"),
+        ("expected_output", "better"),
+    ];
+    given.answer(&mut ann, &fields).await;
+    // Sent twice, it counts once.
+    given.answer(&mut ann, &fields).await;
+    let scores = desk.scores("t0").await;
+    let mut values: Vec<_> =
+        scores.iter().map(|score| (score.name.as_str(), score.value.number())).collect();
+    values.sort_by_key(|(name, _)| *name);
+    assert_eq!(values, [("correctness", Some(1.0)), ("helpfulness", Some(0.5))]);
+    assert!(scores.iter().all(|score| score.queue.as_deref() == Some(&desk.of.queue)));
+    assert_eq!(desk.done().await, 1);
+    let catalog = desk.site.data.catalog();
+    for name in ["bot-eval-global".to_owned(), format!("bot-eval-{}", month(&desk))] {
+        let dataset = catalog.dataset(id("shop"), name.clone()).await.unwrap();
+        let dataset = dataset.unwrap_or_else(|| panic!("no dataset {name}"));
+        let items = catalog.dataset_item_ids(id("shop"), dataset.id).await.unwrap();
+        assert_eq!(items.len(), 1, "{name}");
+    }
+    assert!(desk.next(&mut ann).await.is_none());
+    ann.get(&desk.page()).await.check(200, "All done").check(200, "n = 1");
+}
+
+fn month(desk: &Desk) -> String {
+    ratchet_core::calendar::month(desk.site.now())
+}
+
+#[tokio::test]
+async fn two_reviewers_never_hold_the_same_item() {
+    let desk = Desk::new(2, 1).await;
+    let mut ann = desk.reviewer("ann@shop.example").await;
+    let mut ben = desk.reviewer("ben@shop.example").await;
+    let one = desk.next(&mut ann).await.unwrap();
+    let other = desk.next(&mut ben).await.unwrap();
+    assert_ne!(one.question, other.question);
+    let again = desk.next(&mut ann).await.unwrap();
+    assert_eq!(again.question, one.question, "a reviewer keeps their item");
+    let wanted = format!("{}?item={}", desk.page(), one.action.rsplit('/').next().unwrap());
+    ben.get(&wanted).await.check(200, "ann@shop.example");
+}
+
+#[tokio::test]
+async fn an_answer_after_the_lease_was_lost_is_a_second_review() {
+    let desk = Desk::new(1, 1).await;
+    let mut ann = desk.reviewer("ann@shop.example").await;
+    let mut ben = desk.reviewer("ben@shop.example").await;
+    let late = desk.next(&mut ann).await.unwrap();
+    let heartbeat = format!("{}/heartbeat", late.action);
+    desk.site.advance(REVIEW_LEASE / 2);
+    assert_eq!(ann.post(&heartbeat, &[("lease", &late.lease)]).await.status, 204);
+    desk.site.advance(REVIEW_LEASE / 2 + Duration::from_secs(1));
+    assert!(desk.next(&mut ben).await.is_none(), "the heartbeat kept it");
+    desk.site.advance(REVIEW_LEASE);
+    let given = desk.next(&mut ben).await.unwrap();
+    assert_eq!(ann.post(&heartbeat, &[("lease", &late.lease)]).await.status, 409);
+    let next = late.answer(&mut ann, &[("correctness", "0")]).await;
+    assert!(next.contains("done=late"), "{next}");
+    assert_eq!(desk.done().await, 0, "the item is ben's");
+    given.answer(&mut ben, &[("correctness", "1")]).await;
+    assert_eq!(desk.done().await, 1);
+    assert_eq!(desk.scores("t0").await.len(), 2, "both reviews are kept");
+}
+
+#[tokio::test]
+async fn with_double_review_two_people_answer_and_their_agreement_is_shown() {
+    let desk = Desk::new(1, 2).await;
+    let mut ann = desk.reviewer("ann@shop.example").await;
+    let mut ben = desk.reviewer("ben@shop.example").await;
+    let given = desk.next(&mut ann).await.unwrap();
+    given.answer(&mut ann, &[("correctness", "1")]).await;
+    assert_eq!(desk.done().await, 0);
+    assert!(desk.next(&mut ann).await.is_none(), "nobody reviews an item twice");
+    let given = desk.next(&mut ben).await.unwrap();
+    given.answer(&mut ben, &[("correctness", "1")]).await;
+    assert_eq!(desk.done().await, 1);
+    ben.get(&desk.page()).await.check(200, "Reviewers agree on 100%");
+}
+
+#[tokio::test]
+async fn undoing_takes_scores_and_cases_back_and_shows_the_item_again() {
+    let desk = Desk::new(2, 1).await;
+    let mut ann = desk.reviewer("ann@shop.example").await;
+    let first = desk.next(&mut ann).await.unwrap();
+    let trace = format!("t{}", first.question);
+    first.answer(&mut ann, &[("correctness", "1"), ("case", "yes")]).await;
+    assert_ne!(desk.next(&mut ann).await.unwrap().question, first.question);
+    let undo = format!("/project/shop/queues/{}/undo", desk.of.queue);
+    assert_eq!(ann.post(&undo, &[]).await.status, 303);
+    assert_eq!(desk.done().await, 0);
+    assert!(desk.scores(&trace).await.is_empty());
+    let again = desk.next(&mut ann).await.unwrap();
+    assert_eq!(again.question, first.question);
+    // The answer that was taken back does not come back when it is sent again.
+    first.answer(&mut ann, &[("correctness", "1")]).await;
+    assert!(desk.scores(&trace).await.is_empty());
+    again.answer(&mut ann, &[("correctness", "0")]).await;
+    assert_eq!(desk.scores(&trace).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_skipped_item_stays_open_for_others() {
+    let desk = Desk::new(1, 1).await;
+    let mut ann = desk.reviewer("ann@shop.example").await;
+    let mut ben = desk.reviewer("ben@shop.example").await;
+    let given = desk.next(&mut ann).await.unwrap();
+    given.answer(&mut ann, &[("skip", "yes")]).await;
+    assert!(desk.next(&mut ann).await.is_none());
+    assert!(desk.next(&mut ben).await.is_some());
+}
+
+#[tokio::test]
+async fn a_reviewer_finds_only_the_queues_they_are_assigned_to() {
+    let desk = Desk::new(1, 1).await;
+    desk.site.person("cem@shop.example", Role::Reviewer).await;
+    let mut cem = desk.site.signed_in("cem@shop.example").await;
+    cem.get(&desk.page()).await.check(404, "queue not found");
+    let list = cem.get("/project/shop/queues").await;
+    list.check(200, "No queues yet");
+    let home = cem.get("/project/shop").await;
+    assert_eq!((home.status, home.header("location")), (303, "/project/shop/queues"));
+    cem.get("/project/shop/traces/t0").await.check(403, "and no other page");
+}
+
+#[tokio::test]
+async fn an_answer_without_correctness_is_refused_and_names_the_field() {
+    let desk = Desk::new(1, 1).await;
+    let mut ann = desk.reviewer("ann@shop.example").await;
+    let given = desk.next(&mut ann).await.unwrap();
+    let fields = [("attempt", given.attempt.as_str()), ("helpfulness", "1")];
+    ann.post(&given.action, &fields).await.check(400, "correctness: choose 0 or 1");
+    assert_eq!(desk.done().await, 0);
+}
