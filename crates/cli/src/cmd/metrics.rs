@@ -155,7 +155,7 @@ fn metric_row(metric: &WeeklyMetric) -> [String; 9] {
         || "-".to_owned(),
         |change| {
             let sign = if change.value < 0.0 { "-" } else { "+" };
-            let noise = if change.signal { "" } else { " (noise)" };
+            let noise = if change.signal || name.is_count() { "" } else { " (noise)" };
             format!("{sign}{}{noise}", value_text(name, change.value.abs()))
         },
     );

@@ -95,7 +95,7 @@ impl ReviewedWeek<'_> {
         self.score(trace, (QUALITY, ScoreSource::Eval), value)
     }
 
-    /// People answer what was drawn. In a week that is not finished, some of the categories with
+    /// People answer what was drawn, through the API: scores with the source of pages need a config. In a week that is not finished, some of the categories with
     /// many traces are left.
     async fn answer(&self, queue: &str, traces: &[Trace]) -> anyhow::Result<usize> {
         let draws = self.store.catalog.draws(self.project.clone(), self.week.to_string()).await?;
@@ -111,7 +111,7 @@ impl ReviewedWeek<'_> {
         }
         let answer = |trace: &&Trace| {
             let value = if self.is_correct(trace) { 1.0 } else { 0.0 };
-            let mut draft = self.score(trace, (CORRECTNESS, ScoreSource::Annotation), value)?;
+            let mut draft = self.score(trace, (CORRECTNESS, ScoreSource::Api), value)?;
             draft.author = Field::new(REVIEWER.to_owned(), draft.stamp);
             Ok::<_, IdError>(draft)
         };

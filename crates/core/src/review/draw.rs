@@ -9,8 +9,8 @@ use super::sampler::Sampler;
 use crate::stats::interval::share;
 use crate::stats::prediction_powered::Moments;
 
-/// Different environments and releases that a draw tells apart. Beyond, figures cannot be cut by
-/// them.
+/// Combinations of category, environment and release that a draw counts apart. Beyond, figures cannot
+/// be cut by them.
 const MAX_CELLS: usize = 5_000;
 
 /// A trace that can be drawn, with its signals.
@@ -102,7 +102,7 @@ pub struct DrawCell {
 pub struct WeekDraw {
     pub seed: String,
     pub cells: Vec<DrawCell>,
-    /// Whether cells tell environments and releases apart.
+    /// Whether cells are by environment and release.
     pub is_cut: bool,
     /// In random order, spot checks last.
     pub traces: Vec<DrawnTrace>,

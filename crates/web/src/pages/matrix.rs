@@ -40,7 +40,7 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         (weeks(&week, &ctx))
         @if found.categories.is_empty() { (nothing()) } @else {
             (grid(&found))
-            h2 { "What each category teaches" }
+            h2 { "Categories" }
             (cells(&found))
             (splits(&found))
         }
@@ -117,7 +117,6 @@ fn cells(found: &WeeklyMetrics) -> Markup {
                     None => span.muted { "–" },
                 }
             },
-            html! { (view.teaches) " " b { (view.action) } },
         ],
         failed: false,
     };
@@ -128,13 +127,19 @@ fn cells(found: &WeeklyMetrics) -> Markup {
         Column::text("Measured accuracy (95% CI)"),
         Column::number("Expected"),
         Column::number("Yield"),
-        Column::wide("What it teaches, what to do"),
     ];
     let rows = found.categories.iter().map(row).collect();
     let table = Table { caption: "Categories".to_owned(), columns, rows, select_for: None };
     html! {
         (table::table(&table))
         p.muted { "Yield: share of reviews that led to a dataset item or showed an error of the judge." }
+        h2 { "What each category teaches" }
+        dl.facts {
+            @for view in &found.categories {
+                dt { b { (view.category.as_str()) } " " (view.title) }
+                dd { (view.teaches) " " b { (view.action) } }
+            }
+        }
     }
 }
 

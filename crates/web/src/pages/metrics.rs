@@ -168,7 +168,7 @@ fn figures(metrics: &WeeklyMetrics) -> Markup {
         }
     };
     let columns = vec![
-        Column::text("WeeklyMetric"),
+        Column::text("Metric"),
         Column::text("Weighted (95% CI)"),
         Column::number("n"),
         Column::number("Raw sample"),
