@@ -34,6 +34,8 @@ const NAME: usize = 40;
 struct Subject {
     who: Option<String>,
     asked: Option<String>,
+    /// Why it was drawn.
+    reason: Option<String>,
 }
 
 type Subjects = HashMap<(ItemKind, String), Subject>;
@@ -76,6 +78,7 @@ pub(super) async fn show(
     let columns = vec![
         Column::text("User"),
         Column::wide("Request"),
+        Column::text("Reason"),
         Column::text("Type"),
         Column::text("Status"),
         Column::text("Reviewed by"),
@@ -147,6 +150,7 @@ fn row(item: &QueueItem, subjects: &Subjects, people: &People<'_>, ctx: &Request
                     bdi { (subject.asked.as_deref().unwrap_or("no text recorded")) }
                 }
             },
+            html! { bdi { (subject.reason.as_deref().unwrap_or("added by hand")) } },
             html! { (item.kind.as_str().to_lowercase()) },
             state,
             html! { bdi { (people.of(&item.id).join(", ")) } },
@@ -187,9 +191,14 @@ async fn subjects(web: &Web, ctx: &RequestContext, items: &[QueueItem]) -> PageR
         let titles = session_titles(&source, sessions).await;
         let titles = titles.map_err(|why| refused(why.into()))?;
         subjects.extend(titles.into_iter().map(|(session, title)| {
-            let subject = Subject { who: None, asked: Some(title) };
+            let subject = Subject { asked: Some(title), ..Subject::default() };
             ((ItemKind::Session, session.to_string()), subject)
         }));
+    }
+    for ((kind, object), subject) in &mut subjects {
+        if *kind == ItemKind::Trace {
+            subject.reason = review::reason(web, ctx, object.clone()).await?;
+        }
     }
     Ok(subjects)
 }
@@ -214,7 +223,7 @@ async fn of_traces(web: &Web, ctx: &RequestContext, ids: Vec<String>) -> PageRes
     let traces = web.store.telemetry.traces(query).await?.rows;
     let subject = |trace: ratchet_core::record::trace::Trace| {
         let asked = asked(trace.content.as_ref(), trace.name.as_deref());
-        ((ItemKind::Trace, trace.id.to_string()), Subject { who: trace.user, asked })
+        ((ItemKind::Trace, trace.id.to_string()), Subject { who: trace.user, asked, reason: None })
     };
     Ok(traces.into_iter().map(subject).collect())
 }
@@ -240,7 +249,7 @@ async fn of_observations(
     let subject = |observation: ratchet_core::record::observation::Observation| {
         let asked = asked(observation.content.as_ref(), observation.name.as_deref());
         let key = (ItemKind::Observation, observation.id.to_string());
-        (key, Subject { who: None, asked })
+        (key, Subject { asked, ..Subject::default() })
     };
     Ok(found.into_iter().map(subject).collect())
 }

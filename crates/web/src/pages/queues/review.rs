@@ -221,6 +221,16 @@ async fn unavailable(
     Ok(empty::empty("This item is not free", &how))
 }
 
+/// Why a trace was drawn for review, if it was.
+pub(super) async fn reason(
+    web: &Web,
+    ctx: &RequestContext,
+    trace: String,
+) -> PageResult<Option<String>> {
+    let draws = web.store.catalog.draws_of_trace(ctx.project_id(), trace).await?;
+    Ok(draws.into_iter().next().map(|(_, drawn)| drawn.reason))
+}
+
 /// Display name of a reviewer.
 pub(super) async fn name(web: &Web, id: String) -> String {
     let user = web.store.catalog.user(id.clone()).await.ok();

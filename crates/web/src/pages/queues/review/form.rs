@@ -126,6 +126,8 @@ fn verdicts(record: &Record, settings: &ReviewSettings) -> Markup {
                 p.muted data-until-answered { "The judge's verdict appears when you have answered correctness." }
             }
             div data-verdicts hidden[settings.is_blind] {
+                // The reason tells the judge's verdict.
+                @if let Some(reason) = &record.reason { p { "Drawn because: " bdi { (elide(reason, 400)) } } }
                 @for score in &earlier { (verdict(score, Decider::Human)) }
                 @for score in &judged { (verdict(score, score_summary::decider(score))) }
                 @if judged.is_empty() { p.muted { "No judge has scored this." } }

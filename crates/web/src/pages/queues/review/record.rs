@@ -33,6 +33,8 @@ pub(super) struct Record {
     pub(super) trace: Trace,
     observation: Option<Observation>,
     calls: Vec<Observation>,
+    /// Why it was drawn for review.
+    pub(super) reason: Option<String>,
     pub(super) scores: Vec<Score>,
 }
 
@@ -73,8 +75,9 @@ impl Record {
             paging: Paging::After { cursor: None, limit: MAX_SCORES },
         };
         let scores = telemetry.scores(scores).await?.rows;
+        let reason = super::reason(web, ctx, id.to_string()).await?;
         let calls = calls(web, ctx, id).await?;
-        Ok(Self { trace, observation, calls, scores })
+        Ok(Self { trace, observation, calls, reason, scores })
     }
 
     /// The target of the answer's scores.
