@@ -68,8 +68,9 @@ impl ViewerTime {
 
     /// Parses the value of a form field: a local time, or one with an offset.
     pub fn parse(&self, text: &str) -> Option<Timestamp> {
-        let local = || self.zone.moment(text.parse().ok()?);
-        Timestamp::parse(text).ok().or_else(local)
+        let clock = text.split_once('T').map_or("", |(_, clock)| clock);
+        let has_offset = clock.contains(['Z', '+', '-']);
+        if has_offset { Timestamp::parse(text).ok() } else { self.zone.moment(text.parse().ok()?) }
     }
 }
 

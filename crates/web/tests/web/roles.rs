@@ -80,6 +80,7 @@ const DIFFERENT: &[(&str, &str, Needs)] = &[
     ("POST", "/project/{project}/settings/connections/{connection}/remove", Needs::Owner),
     ("GET", "/project/{project}/settings/audit", Needs::Owner),
     ("GET", "/project/{project}/settings/audit.csv", Needs::Owner),
+    ("POST", "/project/{project}/score-now", Needs::Owner),
     ("POST", "/project/{project}/reports/schedules/{name}", Needs::Owner),
     ("POST", "/project/{project}/settings/name", Needs::Owner),
     ("POST", "/project/{project}/settings/retention", Needs::Owner),
