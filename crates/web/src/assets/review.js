@@ -51,8 +51,9 @@ function keep(answers) {
 async function send({ action, body }) {
   const response = await fetch(action, { method: "POST", body: new URLSearchParams(body), headers: { accept: "text/html" } });
   if (response.status >= 500) throw new Error(String(response.status));
+  const text = await response.text();
   if (response.redirected) return { next: response.url };
-  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  const page = new DOMParser().parseFromString(text, "text/html");
   return { problem: page.querySelector(".wrong, .lead")?.textContent ?? `the server returned ${response.status}` };
 }
 

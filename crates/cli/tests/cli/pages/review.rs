@@ -99,10 +99,13 @@ fn ten_items_are_reviewed_by_keyboard_alone() {
         page.press("Enter");
     }
     page.wait_for("All done");
-    for (name, value) in [("correctness", 1), ("helpfulness", 1), ("tool-usage", 0)] {
+    for (name, value) in [("correctness", 1.0), ("helpfulness", 1.0), ("tool-usage", 0.0)] {
         let scores = given(&served, name);
         assert_eq!(scores.len(), ITEMS, "{name}");
-        assert!(scores.iter().all(|score| score["value"] == value), "{name}: {scores:?}");
+        assert!(
+            scores.iter().all(|score| score["value"].as_f64() == Some(value)),
+            "{name}: {scores:?}"
+        );
     }
 }
 
