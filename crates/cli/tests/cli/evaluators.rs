@@ -187,7 +187,7 @@ fn a_cost_cap_stops_calls_and_an_unusable_answer_becomes_a_dead_letter() {
     record(&running, 1);
     wait::until("it is skipped", || status(&running)["lastDay"]["skipped"] == 1);
     assert!(model.requests().is_empty() && judged(&running).is_empty());
-    let shown = ask(&running, &["evaluators", "backfill", "correct"]).run();
+    let shown = ask(&running, &["evaluators", "backfill", "correct", "--since", "36500d"]).run();
     assert!(shown.stdout.contains("1 traces match"), "{}", shown.stdout);
     assert!(shown.stdout.contains("at most $0.0"), "{}", shown.stdout);
     let paused = crate::json(ask(&running, &["evaluators", "pause", "correct"]));

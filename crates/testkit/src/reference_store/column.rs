@@ -78,6 +78,7 @@ fn models_pass(models: &[String], test: &Test) -> Option<bool> {
         Test::Text(..) | Test::AnyOf(_) => {
             Some(models.iter().any(|model| passes(model) == Some(true)))
         }
+        Test::AllOf(names) => Some(names.iter().all(|name| models.contains(name))),
         _ => None,
     }
 }

@@ -79,7 +79,7 @@ fn another_judge_cannot_try_what_the_first_was_told() {
     let model = ScriptedModel::start().unwrap();
     let data = judged_alike(&model);
     let text = on(data.path(), &["calibrate"]).run().stdout;
-    assert!(text.contains("offline scored none of the labelled sessions first"), "{text}");
+    assert!(!text.contains("Draft criterion"), "the offline judge reads no prompt: {text}");
     assert!(text.contains("anthropic:claude-sonnet-5"), "{text}");
     let refused = on(data.path(), &["calibrate", "--apply", "--yes"]).run();
     assert_eq!(refused.code, Some(1), "{}", refused.stdout);
