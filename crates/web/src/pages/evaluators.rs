@@ -142,10 +142,14 @@ async fn show(
     one_page(&web, &ctx, &id, &extra).await
 }
 
-async fn one_page(web: &Web, ctx: &RequestContext, id: &str, extra: &Markup) -> PageResult<Markup> {
+async fn find(web: &Web, ctx: &RequestContext, id: &str) -> PageResult<EvaluatorOverview> {
     let all = manage::list(&web.store, &ctx.project_id(), ctx.now).await?;
     let one = all.into_iter().find(|one| one.evaluator.id == id);
-    let one = one.ok_or_else(|| PageError::NotFound("evaluator not found".to_owned()))?;
+    one.ok_or_else(|| PageError::NotFound("evaluator not found".to_owned()))
+}
+
+async fn one_page(web: &Web, ctx: &RequestContext, id: &str, extra: &Markup) -> PageResult<Markup> {
+    let one = find(web, ctx, id).await?;
     let mut page = Page::new(Section::Evaluators, &one.evaluator.name);
     page.summary = html! { (one.evaluator.description.as_deref().unwrap_or_default()) };
     page.body = html! {
@@ -228,6 +232,7 @@ async fn act(
     PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
     ctx.viewer.may_change()?;
+    find(&web, &ctx, &id).await?;
     let (project, catalog) = (ctx.project_id(), ctx.viewer.catalog(&web));
     let done = match form.get("do") {
         Some("pause") => {

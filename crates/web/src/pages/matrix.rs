@@ -94,7 +94,7 @@ fn grid(found: &WeeklyMetrics) -> Markup {
         cells: std::iter::once(html! { (thumb) }).chain(categories.map(cell)).collect(),
         failed: false,
     };
-    let columns = ["", "Judge: bad", "Judge: good", "Not judged"].map(Column::text).into();
+    let columns = ["Feedback", "Judge: bad", "Judge: good", "Not judged"].map(Column::text).into();
     let rows = ROWS.into_iter().map(row).collect();
     let caption = "Signal matrix".to_owned();
     table::table(&Table { caption, columns, rows, select_for: None })

@@ -44,6 +44,7 @@ pub(super) fn furnish(writer: &Writer<'_>) -> Places {
     prompts(writer, &ids[0]);
     places.extend(dataset(writer, &ids));
     places.insert("queue", queue(writer, &ids));
+    places.insert("evaluator", evaluator(writer));
     places.insert("dashboard", dashboard(writer, ("costs", "what each model costs")));
     connection(writer, ("local models", "qwen3-32b"));
     places.insert("receiver", webhook(writer, "on-call rota"));
@@ -51,6 +52,17 @@ pub(super) fn furnish(writer: &Writer<'_>) -> Places {
     places.insert("chat", chat(writer, "Refunds of last week", &said));
     comment(writer, &places["trace"]);
     places
+}
+
+/// An evaluator with the offline judge, without a rule: nothing is judged.
+fn evaluator(writer: &Writer<'_>) -> String {
+    let body = json!({
+        "name": "answer-quality", "prompt": "Is {{output}} right for {{input}}?", "judge": "offline",
+        "variableMapping": [{ "variable": "input", "source": "input" },
+                            { "variable": "output", "source": "output" }],
+        "outputDefinition": { "dataType": "NUMERIC", "minValue": 0.0, "maxValue": 1.0 },
+    });
+    writer.post("/api/public/v2/evaluators", &body)["id"].as_str().unwrap().to_owned()
 }
 
 /// Scores of every form, by every kind of judge.

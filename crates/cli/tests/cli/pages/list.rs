@@ -42,7 +42,7 @@ pub(super) const PAGES: &[Listed] = &[
     Listed { name: "labels", address: "/project/{project}/labels" },
     Listed { name: "label", address: "/project/{project}/labels/session/{session}" },
     Listed { name: "evaluators", address: "/project/{project}/evaluators" },
-    Listed { name: "evaluator", address: "/project/{project}/evaluators/online-quality-check" },
+    Listed { name: "evaluator", address: "/project/{project}/evaluators/{evaluator}" },
     Listed { name: "matrix", address: "/project/{project}/matrix" },
     Listed { name: "metrics", address: "/project/{project}/metrics" },
     Listed { name: "reports", address: "/project/{project}/reports" },

@@ -29,7 +29,7 @@ fn a_user_is_opened_and_a_trace_of_theirs() {
 #[test]
 fn a_score_is_opened_and_two_are_compared() {
     with_both("/project/{project}/scores", |hand, page, _| {
-        hand.open_row(page, "quality EVAL NUMERIC");
+        hand.open_row(page, "quality EVAL model NUMERIC");
         page.wait_for_path(&format!("/project/{PROJECT}/scores/quality"));
         page.wait_for("figure.chart");
         hand.press(page, ".crumbs a:last-child");

@@ -20,8 +20,8 @@ enum Access {
 impl Access {
     fn allows(self, role: Role) -> bool {
         match self {
-            Self::Read => role != Role::IngestOnly,
-            Self::Record => role != Role::Viewer,
+            Self::Read => !matches!(role, Role::IngestOnly | Role::Reviewer),
+            Self::Record => !matches!(role, Role::Viewer | Role::Reviewer),
             Self::Edit => matches!(role, Role::Member | Role::Owner),
         }
     }
