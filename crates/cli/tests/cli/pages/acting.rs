@@ -26,7 +26,7 @@ fn a_score_config_and_a_queue_that_asks_for_it_are_made() {
 #[test]
 fn sessions_are_filtered_by_a_score_that_the_field_completes() {
     with_both("/project/{project}/sessions", |hand, page, demo| {
-        let (score, session) = (format!("kind-by-{}", hand.word()), &demo.places["session"]);
+        let (score, session) = (format!("{}-kind", hand.word()), &demo.places["session"]);
         let body =
             json!({ "sessionId": session, "name": score, "value": 0.25, "dataType": "NUMERIC" });
         demo.write(|writer| writer.post("/api/public/scores", &body));

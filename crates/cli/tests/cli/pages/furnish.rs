@@ -44,7 +44,7 @@ pub(super) fn furnish(writer: &Writer<'_>) -> Places {
     prompts(writer, &ids[0]);
     places.extend(dataset(writer, &ids));
     places.insert("queue", queue(writer, &ids));
-    places.insert("evaluator", evaluator(writer));
+    places.insert("evaluator", evaluator(writer, "whether answers fit"));
     places.insert("dashboard", dashboard(writer, ("costs", "what each model costs")));
     connection(writer, ("local models", "qwen3-32b"));
     places.insert("receiver", webhook(writer, "on-call rota"));
@@ -55,9 +55,9 @@ pub(super) fn furnish(writer: &Writer<'_>) -> Places {
 }
 
 /// An evaluator with the offline judge, without a rule: nothing is judged.
-fn evaluator(writer: &Writer<'_>) -> String {
+pub(super) fn evaluator(writer: &Writer<'_>, about: &str) -> String {
     let body = json!({
-        "name": "answer-quality", "prompt": "Is {{output}} right for {{input}}?", "judge": "offline",
+        "name": "answer-quality", "description": about, "prompt": "Is {{output}} right for {{input}}?", "judge": "offline",
         "variableMapping": [{ "variable": "input", "source": "input" },
                             { "variable": "output", "source": "output" }],
         "outputDefinition": { "dataType": "NUMERIC", "minValue": 0.0, "maxValue": 1.0 },

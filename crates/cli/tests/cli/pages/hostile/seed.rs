@@ -2,7 +2,7 @@ use ratchet_testkit::process::{PROJECT, Ratchet};
 use serde_json::{Value, json};
 
 use super::words;
-use crate::pages::furnish::{chat, connection, dashboard, webhook};
+use crate::pages::furnish::{chat, connection, dashboard, evaluator, webhook};
 use crate::pages::list::Places;
 use crate::pages::weekly::{self, Said};
 use crate::pages::writer::Writer;
@@ -55,6 +55,7 @@ pub(crate) fn seed(server: &Ratchet) -> Places {
         place("item", &format!("item-{last}")),
         place("words", words::RUNNING[0]),
         place("queue", &queue),
+        place("evaluator", &evaluator(&hand.0, &all)),
         place("week", &week),
         place("receiver", &webhook(&hand.0, "last")),
         place("chat", &chat(&hand.0, &all_of_a_name(), &[(&all, "idle")])),
