@@ -59,7 +59,7 @@ fn check_users(at: &At<'_>) {
     assert!(message.contains("exists already"), "{message}");
     ok(at.ratchet(&["users", "create", "owner@example.com", "--role", "owner"]));
     let message = fails(at.ratchet(&["users", "create", "a@b", "--role", "ingest-only"]), 1);
-    assert!(message.contains("role: owner, member or viewer"), "{message}");
+    assert!(message.contains("role: owner, member, viewer or reviewer"), "{message}");
     let message = fails(at.ratchet(&["users", "create", "nobody"]), 1);
     assert!(message.contains("email: no email address"), "{message}");
 

@@ -79,7 +79,7 @@ fn the_bad_release_is_named_first_and_leads_to_its_sessions() {
     let shown = finding["sessions"][0].as_str().unwrap();
     assert!(json["report"]["sessions"][shown]["title"].as_str().unwrap().starts_with("Where"));
     let wide = done(week(folder.path(), &["--wide"]));
-    assert!(wide.contains("from 2026-11-0") && wide.len() > text.len(), "{wide}");
+    assert!(wide.contains("from 11-0") && wide.len() > text.len(), "{wide}");
 }
 
 #[test]
