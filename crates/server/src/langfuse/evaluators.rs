@@ -226,8 +226,8 @@ fn view(kept: &StoredEvaluator, rules: &[EvaluationRuleView]) -> ApiResult<Evalu
     };
     let state = state(kept, rules)?;
     let (status, paused) = match &state {
-        EvaluatorState::Active => (EvaluationStatus::Active, None),
-        EvaluatorState::Inactive => (EvaluationStatus::Inactive, None),
+        // Clients know no third status: an evaluator without a rule is ready, and judges nothing.
+        EvaluatorState::Active | EvaluatorState::Inactive => (EvaluationStatus::Active, None),
         EvaluatorState::Paused(reason, message) => {
             (EvaluationStatus::Paused, Some(((*reason).to_owned(), message.clone())))
         }
