@@ -40,7 +40,7 @@ async fn an_evaluator_has_versions_and_both_families_show_it() {
     let first = made(&server, EVALUATORS, judge()).await;
     assert_eq!((&first["version"], &first["variables"]), (&json!(1), &json!(["answer"])));
     assert_eq!(first["prompt"], json!([{"role": "user", "content": "Is {{answer}} right?"}]));
-    assert_eq!(first["status"], "inactive", "no rule uses it, and it says so");
+    assert_eq!(first["status"], "active", "clients know no other status for one without a rule");
     let path = at(EVALUATORS, &first);
     let renamed = send(&server, "PATCH", &path, json!({"name": "kind"})).await.json();
     assert_eq!((&renamed["name"], &renamed["version"]), (&json!("kind"), &json!(1)));
