@@ -24,7 +24,7 @@ impl FromRequest<Web> for PageForm {
     }
 }
 
-/// The form of somebody who may review queue items.
+/// The form of a user who may review queue items.
 #[derive(Debug)]
 pub(crate) struct ReviewForm {
     /// Who sent it, and about what.

@@ -41,7 +41,7 @@ mod secrets;
 mod doctor;
 /// Killed at any moment, nothing is lost.
 mod crash;
-/// Traces are judged as they arrive, whatever happens.
+/// Online evaluators, also through kills and outages.
 mod evaluators;
 /// Disks that are full, locked or cut off.
 mod disks;

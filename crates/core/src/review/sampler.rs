@@ -19,7 +19,7 @@ pub fn order_key(seed: &str, id: &str) -> OrderKey {
 /// come first in the seed's random order, up to a limit. Its memory does not grow with the number
 /// of items.
 ///
-/// The first `n` of a stratum are a simple random sample of it, whatever `n` turns out to be: sizes
+/// The first `n` of a stratum are a simple random sample of it, for any `n`: sizes
 /// can be chosen after the pass, when populations are known. Each id must be added once.
 #[derive(Clone, Debug)]
 pub struct Sampler<'a, K, T> {

@@ -3,7 +3,7 @@
 //! Recording notes each trace that it writes in an outbox, in the same commit. The worker drains the
 //! outbox into jobs of the one queue, one per evaluator version and record (`intake`), and works
 //! them off (`evaluation`). A verdict is a score whose id follows from evaluator, version and
-//! record, and it carries a hash of what was judged: whatever happens in between, a record has one
+//! record, and it carries a hash of what was judged: also after a crash, a record has one
 //! verdict per version, and nothing that is judged already is judged again. Recording waits for
 //! none of it.
 
@@ -106,7 +106,7 @@ impl EvaluationWorker {
         self.wake.notify_one();
     }
 
-    /// Reads the rules and tells recording which projects to note traces of. Called before the
+    /// Reads the rules and sets the projects whose traces recording notes in the outbox. Called before the
     /// first trace is recorded, so that none is missed.
     ///
     /// # Errors
