@@ -29,8 +29,9 @@ test:
 	scripts/test-crate $(CRATE)
 endif
 
+# With fixed seeds (also in .cargo/config.toml), so that a run fails because of a change, not by chance.
 unit: setup ## run all cargo tests: unit, property, behaviour, end-to-end, pages in Chromium
-	$(CARGO) test --workspace --all-targets --locked --no-fail-fast
+	RATCHET_SEED=$${RATCHET_SEED:-9157} $(CARGO) test --workspace --all-targets --locked --no-fail-fast
 
 doctest: ## run the examples in the documentation
 	$(CARGO) test --workspace --doc --locked --no-fail-fast

@@ -182,7 +182,7 @@ fn share(price: Money) -> Money {
 }
 
 fn no_batch() -> ModelError {
-    ModelError::Garbled("the batch has no id".to_owned())
+    ModelError::MalformedResponse("the batch has no id".to_owned())
 }
 
 fn is_name(name: &str) -> bool {

@@ -93,8 +93,9 @@ mod tests {
 
     #[test]
     fn a_model_is_asked_for_less_until_it_takes_it() {
-        let form = ResponseFormat::Json(json!({"type": "object"}));
-        let request = LlmRequest { form, temperature: Some(0.0), ..LlmRequest::new("?") };
+        let response_format = ResponseFormat::Json(json!({"type": "object"}));
+        let request =
+            LlmRequest { response_format, temperature: Some(0.0), ..LlmRequest::new("?") };
         let capabilities = Capabilities::default();
         let capabilities =
             capabilities.after(&request, &rejected("`temperature` is deprecated")).unwrap();

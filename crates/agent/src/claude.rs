@@ -82,6 +82,8 @@ mod process_tree;
 pub mod watchdog;
 /// The process that ends it then.
 pub mod watchdog_main;
+/// Conversations of one message.
+pub mod single_run;
 /// How many run at once.
 pub mod process_slots;
 /// Why something did not work.

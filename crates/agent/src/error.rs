@@ -44,7 +44,7 @@ pub enum ModelError {
     InvalidResponse(Box<InvalidResponse>),
     /// The response does not follow the provider's API.
     #[error("the provider's response is invalid ({0}); check the base URL and the provider")]
-    Garbled(String),
+    MalformedResponse(String),
     #[error("{place} cannot be reached ({why}); check the address and the network")]
     Unreachable { place: String, why: String },
     #[error("the response was cut off ({0}); try again")]
@@ -90,7 +90,7 @@ impl ModelError {
             | Self::Rejected { .. }
             | Self::Refused(_)
             | Self::InvalidResponse(_)
-            | Self::Garbled(_)
+            | Self::MalformedResponse(_)
             | Self::NotSetUp(_)
             | Self::Unsupported { .. } => false,
         }
@@ -130,7 +130,7 @@ impl ModelError {
                 "the model refuses to answer; rephrase the request, or use another model"
             }
             Self::InvalidResponse(_) => "the response does not have the requested format",
-            Self::Garbled(_) => {
+            Self::MalformedResponse(_) => {
                 "the provider's response is invalid; check the base URL and the provider"
             }
             Self::CutStream(_) => "the response was cut off; try again",
@@ -146,7 +146,7 @@ impl ModelError {
 
     /// Returns whether the provider may bill the call although its usage is unknown.
     pub(crate) fn may_be_billed(&self) -> bool {
-        matches!(self, Self::CutStream(_) | Self::TooSlow(_) | Self::Garbled(_))
+        matches!(self, Self::CutStream(_) | Self::TooSlow(_) | Self::MalformedResponse(_))
     }
 
     /// Returns whether lower concurrency would help.

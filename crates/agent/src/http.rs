@@ -129,13 +129,13 @@ pub(crate) async fn whole(answer: Response) -> Result<Vec<u8>, ModelError> {
 }
 
 fn too_long() -> ModelError {
-    ModelError::Garbled(format!("it has more than {MAX_BYTES} bytes"))
+    ModelError::MalformedResponse(format!("it has more than {MAX_BYTES} bytes"))
 }
 
 /// Reads the body as one JSON document.
 pub(crate) async fn json(answer: Response) -> Result<Value, ModelError> {
     let body = whole(answer).await?;
-    serde_json::from_slice(&body).map_err(|error| ModelError::Garbled(error.to_string()))
+    serde_json::from_slice(&body).map_err(|error| ModelError::MalformedResponse(error.to_string()))
 }
 
 /// Reads server-sent events until the stream ends or `take` is done.
@@ -150,7 +150,9 @@ pub(crate) async fn events(
         let piece = piece.map_err(|error| cut(&error))?;
         read += piece.len();
         if read > MAX_STREAM_BYTES {
-            return Err(ModelError::Garbled(format!("it has more than {MAX_STREAM_BYTES} bytes")));
+            return Err(ModelError::MalformedResponse(format!(
+                "it has more than {MAX_STREAM_BYTES} bytes"
+            )));
         }
         for event in reader.push(&piece)? {
             if take(event)? == StreamControl::All {
@@ -177,7 +179,9 @@ pub(crate) async fn lines(
             }
         }
         if rest.len() > MAX_BYTES {
-            return Err(ModelError::Garbled(format!("a line has more than {MAX_BYTES} bytes")));
+            return Err(ModelError::MalformedResponse(format!(
+                "a line has more than {MAX_BYTES} bytes"
+            )));
         }
     }
     if rest.is_empty() { Ok(()) } else { take(&rest) }

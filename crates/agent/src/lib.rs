@@ -31,6 +31,15 @@ pub mod environment;
 /// Chats with the `claude` program: process and protocol.
 pub mod claude;
 
+/// Temporary folders.
+pub mod temp_folder;
+
+/// Signatures of requests to Amazon Web Services.
+pub mod aws_signer;
+
+/// Commands of the operator that run for a moment, with limits.
+pub mod bounded_command;
+
 mod http;
 /// Server-sent events.
 pub mod sse;

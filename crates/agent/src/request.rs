@@ -14,7 +14,7 @@ pub struct LlmRequest {
     /// The conversation, starting and ending with the user.
     pub turns: Vec<Turn>,
     pub tools: Vec<ToolSpec>,
-    pub form: ResponseFormat,
+    pub response_format: ResponseFormat,
     /// Omitted for models that do not support it.
     pub temperature: Option<f64>,
     pub max_tokens: u32,
@@ -120,7 +120,7 @@ impl LlmRequest {
             system: Vec::new(),
             turns: vec![Turn::User(vec![CacheablePart::new(question)])],
             tools: Vec::new(),
-            form: ResponseFormat::Text,
+            response_format: ResponseFormat::Text,
             temperature: None,
             max_tokens: 4096,
         }
@@ -142,7 +142,7 @@ impl LlmRequest {
     pub(crate) fn tokens_by_caching(&self) -> (u64, u64) {
         let all = self.tokens().count;
         let parts = self.turns.iter().map(|turn| match turn {
-            Turn::User(passages) => passages.as_slice(),
+            Turn::User(parts) => parts.as_slice(),
             Turn::Model { .. } | Turn::Tools(_) => &[],
         });
         // All that comes after the last breakpoint is billed as usual. Turns without parts are
@@ -157,14 +157,14 @@ impl LlmRequest {
 
     /// Returns the JSON Schema of the response, if there is one.
     pub(crate) fn schema(&self) -> Option<&Value> {
-        match &self.form {
+        match &self.response_format {
             ResponseFormat::Json(schema) => Some(schema),
             ResponseFormat::Text => None,
         }
     }
 
     fn texts(&self) -> impl Iterator<Item = std::borrow::Cow<'_, str>> {
-        let system = self.system.iter().map(|passage| passage.text.as_str().into());
+        let system = self.system.iter().map(|part| part.text.as_str().into());
         let turns = self.turns.iter().flat_map(Turn::texts);
         let tools = self
             .tools
@@ -178,7 +178,7 @@ impl LlmRequest {
 impl Turn {
     fn texts(&self) -> Vec<std::borrow::Cow<'_, str>> {
         match self {
-            Self::User(passages) => passages.iter().map(|part| part.text.as_str().into()).collect(),
+            Self::User(parts) => parts.iter().map(|part| part.text.as_str().into()).collect(),
             Self::Model { text, calls } => {
                 let calls = calls.iter().map(|call| format!("{} {}", call.name, call.input).into());
                 std::iter::once(text.as_str().into()).chain(calls).collect()

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use ratchet_core::backoff::{Backoff, FailedAttempt};
+use ratchet_core::backoff::{self, Backoff, FailedAttempt};
 use tracing::warn;
 use uuid::Uuid;
 
@@ -43,13 +43,13 @@ impl RetryState {
 /// Returns what the backoff needs to know of a failure. Time is counted in delays: the calls
 /// themselves have limits of their own.
 pub(crate) fn failed(attempt: u32, failure: &ModelError, paused: Duration) -> FailedAttempt {
-    FailedAttempt { attempt, elapsed: paused, retry_after: failure.retry_after(), chance: chance() }
+    FailedAttempt { attempt, elapsed: paused, retry_after: failure.retry_after(), jitter: jitter() }
 }
 
-/// Returns a random number from 0 to 1. The only source of randomness in this crate.
-pub(crate) fn chance() -> f64 {
-    let (number, ..) = Uuid::new_v4().as_fields();
-    f64::from(number) / f64::from(u32::MAX)
+/// Returns random jitter. The only source of randomness in this crate.
+pub(crate) fn jitter() -> f64 {
+    let (random, ..) = Uuid::new_v4().as_fields();
+    backoff::jitter(random)
 }
 
 #[cfg(test)]

@@ -45,7 +45,9 @@ impl SseReader {
             }
         }
         if self.line.len() + self.event.data.len() > MAX_BYTES {
-            return Err(ModelError::Garbled(format!("an event has more than {MAX_BYTES} bytes")));
+            return Err(ModelError::MalformedResponse(format!(
+                "an event has more than {MAX_BYTES} bytes"
+            )));
         }
         Ok(events)
     }

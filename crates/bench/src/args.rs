@@ -68,6 +68,8 @@ pub(crate) enum Part {
     Scoring,
     /// Recording while evaluators run, and their own cost
     Evaluating,
+    /// Experiments with a target that answers at once
+    Experiments,
     /// Chats that many clients follow
     Chat,
     /// Decompression bombs, and a very long trace

@@ -14,8 +14,8 @@ use tokio::process::{Child, Command};
 use crate::client::{Client, Target};
 
 /// The keys of every measured server.
-const PUBLIC_KEY: &str = "pk-lf-bench";
-const SECRET_KEY: &str = "sk-lf-bench";
+pub(crate) const PUBLIC_KEY: &str = "pk-lf-bench";
+pub(crate) const SECRET_KEY: &str = "sk-lf-bench";
 pub(crate) const PROJECT: &str = "bench";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! `ratchet-bench`: the cost of recording, reading, scoring and relaying, compared with the best
+//! `ratchet-bench`: the cost of recording, reading, scoring, running experiments and relaying, compared with the best
 //! possible.
 //!
 //! It measures a `ratchet serve` process over HTTP, the stages of recording in this process, and
@@ -27,6 +27,7 @@ mod score;
 /// Recording while evaluators run.
 mod evaluate;
 mod chat;
+mod experiment;
 /// Decompression bombs, and a very long trace.
 mod hold;
 mod report;

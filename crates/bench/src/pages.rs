@@ -34,7 +34,7 @@ const OPENED: usize = 7;
 pub(crate) const TARGET_MS: f64 = 200.0;
 
 /// Pages whose content grows, by path suffix, besides one trace.
-const PAGES: [(&str, &str); 7] = [
+const PAGES: [(&str, &str); 12] = [
     ("home", ""),
     ("traces", "/traces"),
     ("observations", "/observations"),
@@ -42,6 +42,11 @@ const PAGES: [(&str, &str); 7] = [
     ("users", "/users"),
     ("scores", "/scores"),
     ("dashboards", "/dashboards"),
+    ("review", "/queues"),
+    ("matrix", "/matrix"),
+    ("metrics", "/metrics"),
+    ("evaluators", "/evaluators"),
+    ("agents", "/agents"),
 ];
 
 /// Opens the pages of a folder.

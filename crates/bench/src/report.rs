@@ -2,6 +2,7 @@
 
 mod table;
 mod chat_table;
+mod experiment_table;
 /// The table of robustness.
 mod hold_table;
 
@@ -9,6 +10,7 @@ use serde::Serialize;
 
 use crate::chat::Relaying;
 use crate::evaluate::Evaluating;
+use crate::experiment::Experimenting;
 use crate::hold::Holding;
 use crate::reads::Reading;
 use crate::record::{Cell, Recording};
@@ -27,6 +29,8 @@ pub(crate) struct Report {
     pub(crate) scoring: Option<Scoring>,
     /// Recording while evaluators run.
     pub(crate) evaluating: Option<Evaluating>,
+    /// Experiments with a target that answers at once.
+    pub(crate) experiments: Option<Experimenting>,
     /// Relaying, crowd by crowd.
     pub(crate) relaying: Vec<Relaying>,
     /// Decompression bombs, and a very long trace.

@@ -13,7 +13,7 @@ use crate::record::{Cell, Load, Recording};
 use crate::report::{Idle, Peer, Report, Setting};
 use crate::scratch::{Cleanup, Scratch};
 use crate::template::Pool;
-use crate::{chat, evaluate, fill, hold, reads, score, split};
+use crate::{chat, evaluate, experiment, fill, hold, reads, score, split};
 
 /// Milliseconds between two lines of an agent: ten chunks of text per second.
 const PACE_MS: u64 = 100;
@@ -95,6 +95,20 @@ impl<'a> Bench<'a> {
             report.evaluating = Some(measured.await?);
             self.scratch.clear("evaluating")?;
         }
+        self.measure_programs(&mut report).await?;
+        Ok(report)
+    }
+
+    /// What other programs do beside a server: runners, agents, hostile clients.
+    async fn measure_programs(&self, report: &mut Report) -> anyhow::Result<()> {
+        if self.args.wants(Part::Experiments) {
+            eprintln!("experiments");
+            let items = if self.args.quick { 1_000 } else { 10_000 };
+            let data = self.scratch.place("experiments");
+            let measured = experiment::measure(&self.program, &data, items).await?;
+            report.experiments = Some(measured);
+            self.scratch.clear("experiments")?;
+        }
         if self.args.wants(Part::Chat) {
             eprintln!("relaying");
             let folder = self.scratch.place("chat");
@@ -107,7 +121,7 @@ impl<'a> Bench<'a> {
             report.holding = Some(hold::measure(&self.program, &data, (self.lasts, spans)).await?);
             self.scratch.clear("holding")?;
         }
-        Ok(report)
+        Ok(())
     }
 
     /// From one chat with one client, to as many as a server should handle.

@@ -7,6 +7,8 @@ mod project_settings;
 mod schedules;
 mod review_metrics;
 mod evaluators;
+mod gates;
+mod promotions;
 mod jobs;
 mod agents;
 /// A backup that comes as a stream.

@@ -16,6 +16,12 @@ pub(crate) mod jobs;
 pub(crate) mod agents;
 /// `ratchet evaluators`
 pub(crate) mod evaluators;
+/// `ratchet gate`
+pub(crate) mod gate;
+/// `ratchet promote`
+pub(crate) mod promote;
+/// `ratchet experiment`
+pub(crate) mod experiment;
 /// `ratchet keys`
 pub(crate) mod keys;
 /// `ratchet users`
@@ -106,6 +112,12 @@ pub(crate) enum Command {
     Agents(Box<agents::AgentsCommand>),
     /// List, test, pause and resume online evaluators, and judge what was recorded before
     Evaluators(Box<evaluators::EvaluatorsCommand>),
+    /// Decide in CI whether a run of an agent over a dataset may go on
+    Gate(Box<gate::GateArgs>),
+    /// Promote agent versions: evidence, approval, start, status and rollback
+    Promote(Box<promote::PromoteCommand>),
+    /// Run an agent on the items of a dataset, and list, show, compare and cancel such runs
+    Experiment(Box<experiment::ExperimentCommand>),
     /// Manage API keys
     Keys(keys::KeysCommand),
     /// Manage users

@@ -13,6 +13,10 @@ pub(crate) mod lookup;
 pub(crate) mod value;
 pub(crate) mod chat;
 mod reports;
+mod evaluators;
+mod targets;
+/// Deployments of promotions.
+mod promotion;
 /// Default data folder.
 mod data_folder;
 
@@ -30,9 +34,12 @@ use ratchet_store::disk_reserve::DiskReserve;
 use ratchet_web::form_budget::FormLimits;
 
 use chat::ChatConfig;
+pub(crate) use evaluators::EvaluatorConfig;
 use layers::{Flag, Layers, Source};
 use lookup::{Effective, Lookup};
+pub(crate) use promotion::PromotionConfig;
 pub(crate) use reports::ReportConfig;
+use targets::TargetConfig;
 use value::{Address, ByteSize, Count, HumanDuration, Listen, Reserve, ServerUrl, Switch};
 
 /// Names the one file to read; not a setting itself.
@@ -76,6 +83,9 @@ pub(crate) struct Config {
     pub(crate) count_tokens: Switch,
     pub(crate) chat: ChatConfig,
     pub(crate) reports: ReportConfig,
+    pub(crate) evaluators: EvaluatorConfig,
+    pub(crate) targets: TargetConfig,
+    pub(crate) promotion: PromotionConfig,
     /// What the first start creates.
     pub(crate) init: Init,
     /// The key for `--server`.
@@ -211,17 +221,7 @@ impl Config {
             limits: read_limits(&mut of)?,
             timeouts: read_timeouts(&mut of)?,
             forms: read_forms(&mut of)?,
-            store: StoreConfig {
-                queue: of.value("store.queue", Count(256), "write queue length, in batches")?.0,
-                readers: of.value("store.readers", Count(4), "read connections")?.0,
-                reserve: of
-                    .value(
-                        "disk.reserve",
-                        Reserve::default(),
-                        "reserved disk space; ingestion stops below it",
-                    )?
-                    .0,
-            },
+            store: read_store(&mut of)?,
             trusted_proxies: of.value(
                 "trusted_proxies",
                 Networks::default(),
@@ -240,6 +240,9 @@ impl Config {
             )?,
             chat: ChatConfig::read(&mut of)?,
             reports: ReportConfig::read(&mut of)?,
+            evaluators: EvaluatorConfig::read(&mut of)?,
+            targets: TargetConfig::read(&mut of)?,
+            promotion: PromotionConfig::read(&mut of)?,
             init: Init::read(&mut of)?,
             credentials: Credentials {
                 public_key: of.optional("public_key", "public key for --server")?,
@@ -276,6 +279,15 @@ impl Addresses {
             otlp_http: of.value("otlp_http", http, "OTLP over HTTP, or off")?,
         })
     }
+}
+
+fn read_store(of: &mut Lookup<'_>) -> anyhow::Result<StoreConfig> {
+    let reserve = "reserved disk space; ingestion stops below it";
+    Ok(StoreConfig {
+        queue: of.value("store.queue", Count(256), "write queue length, in batches")?.0,
+        readers: of.value("store.readers", Count(4), "read connections")?.0,
+        reserve: of.value("disk.reserve", Reserve::default(), reserve)?.0,
+    })
 }
 
 fn read_limits(of: &mut Lookup<'_>) -> anyhow::Result<Limits> {

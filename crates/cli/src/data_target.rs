@@ -43,6 +43,13 @@ pub(crate) struct ProjectArgs {
     pub(crate) output: OutputArgs,
 }
 
+impl ProjectArgs {
+    /// The project that the flags name.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.project.as_deref()
+    }
+}
+
 /// Flags of commands that score or read scores.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ScoringArgs {

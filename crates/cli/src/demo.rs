@@ -19,6 +19,8 @@ mod traffic;
 pub(crate) mod ledger;
 /// Prompts, a dataset, a queue, comments.
 mod catalog;
+/// Gates on the runs of releases.
+pub(crate) mod gates;
 mod wire;
 pub(crate) mod send;
 /// Labels of people and a scripted judge.

@@ -8,6 +8,8 @@ pub(crate) enum Outcome {
     Done,
     /// It looked, and what it found is bad.
     FoundBad,
+    /// It looked, and cannot tell.
+    Inconclusive,
     /// Stopped at its cost cap; the same command goes on.
     OverBudget,
     /// Stopped by a signal before it was done.
@@ -32,12 +34,13 @@ impl Signal {
 
 /// Returns the exit code, and prints an error with its causes to stderr.
 ///
-/// 0 done, 1 failed, 2 wrong usage (clap's), 3 found something bad, 5 stopped at its cost cap. A reader that went away
+/// 0 done, 1 failed, 2 wrong usage (clap's), 3 found something bad, 4 inconclusive, 5 stopped at its cost cap. A reader that went away
 /// (`ratchet … | head`) is not an error.
 pub(crate) fn code_for(outcome: anyhow::Result<Outcome>) -> ExitCode {
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::FoundBad) => ExitCode::from(3),
+        Ok(Outcome::Inconclusive) => ExitCode::from(4),
         Ok(Outcome::OverBudget) => ExitCode::from(5),
         Ok(Outcome::Stopped(signal)) => ExitCode::from(signal.code()),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,

@@ -11,15 +11,18 @@ use ratchet_agent::budget::{Allowance, Budget};
 use ratchet_agent::error::ModelError;
 use ratchet_agent::judge::JudgeName;
 use ratchet_core::calendar::Zone;
+use ratchet_core::catalog::evaluator::document::CodeLanguage;
 use ratchet_core::judge::evaluator;
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::money::Money;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::quality::suggestion::{Templates, advice};
 use ratchet_core::secret::Secret;
-use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
+use ratchet_remote::backoff_clock::SystemBackoffClock;
 use ratchet_server::clock::Clock;
 use ratchet_stages::data_target::SEED;
+use ratchet_stages::experiment::server_targets::ServerTargets;
+use ratchet_stages::experiment::worker::{ExperimentWorker, WorkerEvaluators};
 use ratchet_stages::llm_connections::ConnectError;
 use ratchet_stages::schedule::{
     EnvironmentError, JobEnvironment, ReportSettings, Runner, Scheduler, SuggestionTexts,
@@ -33,8 +36,9 @@ use ratchet_store::Store;
 use ratchet_store::project::ProjectId;
 use uuid::Uuid;
 
+use crate::cmd::supervise;
 use crate::cmd::week::webhook_secret;
-use crate::config::{Config, ReportConfig};
+use crate::config::{Config, EvaluatorConfig, ReportConfig};
 
 /// A data folder of this machine.
 #[derive(Debug)]
@@ -43,6 +47,7 @@ struct LocalEnvironment {
     data: PathBuf,
     outbound: OutboundPolicy,
     reports: ReportConfig,
+    evaluators: EvaluatorConfig,
 }
 
 fn environment(store: &Store, config: &Config) -> Arc<dyn JobEnvironment> {
@@ -51,6 +56,7 @@ fn environment(store: &Store, config: &Config) -> Arc<dyn JobEnvironment> {
         data: config.data.clone(),
         outbound: config.outbound.clone(),
         reports: config.reports.clone(),
+        evaluators: config.evaluators.clone(),
     })
 }
 
@@ -59,6 +65,19 @@ pub(crate) fn evaluation_worker(store: &Store, config: &Config) -> EvaluationWor
     let pace = (Arc::new(SystemBackoffClock) as Arc<_>, EvaluationLimits::default());
     let owner = Uuid::new_v4().to_string();
     EvaluationWorker::new(store.clone(), environment(store, config), pace, owner)
+}
+
+/// Returns the worker of this process that runs experiments.
+pub(crate) fn experiment_worker(store: &Store, config: &Config) -> ExperimentWorker {
+    let targets = ServerTargets {
+        operator: config.targets.0.clone(),
+        outbound: config.outbound.clone(),
+        supervision: supervise::supervision(),
+        variables: |name| std::env::var(name).ok(),
+    };
+    let evaluators =
+        WorkerEvaluators { commands: config.evaluators.commands(), data: config.data.clone() };
+    ExperimentWorker::new(store.clone(), targets, evaluators, Arc::new(SystemBackoffClock))
 }
 
 /// Returns the scheduler of this process. `server` is the public URL.
@@ -113,6 +132,10 @@ impl JobEnvironment for LocalEnvironment {
     fn evaluator_instructions(&self) -> Result<String, EnvironmentError> {
         let text = user_files::prompt(Some(&self.data), evaluator::FILE, evaluator::SHIPPED);
         text.map_err(|error| missing(&error.into()))
+    }
+
+    fn code_interpreter(&self, language: CodeLanguage) -> Option<Vec<String>> {
+        self.evaluators.interpreter(language)
     }
 
     fn suggestion_texts(&self) -> Result<SuggestionTexts, EnvironmentError> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use ratchet_core::chat::workspace::WorkspaceSource;
 use ratchet_core::network::Networks;
-use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
+use ratchet_remote::backoff_clock::SystemBackoffClock;
 use ratchet_server::app::{Access, App, Settings};
 use ratchet_server::auth::LocalKey;
 use ratchet_server::clock::Clock;
@@ -16,6 +16,7 @@ use ratchet_server::shutdown::Stop;
 use ratchet_stages::app_state::AppState;
 use ratchet_stages::data_target::DataTarget;
 use ratchet_stages::notify::{DeliveryLimits, Notifier};
+use ratchet_stages::promote::{PromotionWorker, WorkerLimits};
 use ratchet_stages::record::count::TokenCounting;
 use ratchet_stages::schedule::Scheduler;
 use ratchet_stages::score::evaluators::EvaluationWorker;
@@ -121,6 +122,15 @@ impl Server {
         // Before the first trace is recorded, so that none is missed.
         evaluators.prepare().await?;
         app.run_evaluators(evaluators);
+        app.run_experiments(Arc::new(local_environment::experiment_worker(&folder, config)));
+        app.run_promotions(Arc::new(PromotionWorker {
+            store: folder.clone(),
+            server: notifier.server.clone(),
+            outbound: config.outbound.clone(),
+            pace: Arc::new(SystemBackoffClock),
+            target: config.promotion.target(),
+            limits: WorkerLimits::default(),
+        }));
         let local_socket = LocalSocketServer::open(&config.data);
         Ok(Self {
             folder,
@@ -222,8 +232,19 @@ impl Server {
                 Box::pin(evaluators.run(stopping.requested())).await;
             }
         };
+        let experimenting = async {
+            if let Some(worker) = app.experiments() {
+                Box::pin(worker.run(stopping.requested())).await;
+            }
+        };
+        let promoting = async {
+            if let Some(worker) = app.promotions() {
+                worker.run(stopping.requested()).await;
+            }
+        };
         let notifying = notifier.run(stopping.requested());
-        let beside = async { tokio::join!(scheduling, notifying, evaluating, local_socket_task) };
+        let working = async { tokio::join!(evaluating, experimenting, promoting) };
+        let beside = async { tokio::join!(scheduling, notifying, working, local_socket_task) };
         tokio::pin!(serving, beside);
         tokio::select! {
             served = &mut serving => {

@@ -1,3 +1,5 @@
+use std::pin::Pin;
+
 use anyhow::Context;
 use ratchet_server::shutdown::StopSender;
 use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
@@ -28,14 +30,43 @@ impl Signals {
         stopper: &StopSender,
     ) -> anyhow::Result<Outcome> {
         tokio::pin!(work);
+        match self.until_second(work, stopper).await {
+            Ok(ended) => ended.map(|()| Outcome::Done),
+            Err(signal) => exit::at_once(signal),
+        }
+    }
+
+    /// As [`Self::supervise`], but drops the work before the process ends, and with it the processes
+    /// that it has started.
+    pub(crate) async fn supervise_children(
+        mut self,
+        work: impl Future<Output = anyhow::Result<()>>,
+        stopper: &StopSender,
+    ) -> anyhow::Result<()> {
+        let mut work = Box::pin(work);
+        match self.until_second(work.as_mut(), stopper).await {
+            Ok(ended) => ended,
+            Err(signal) => {
+                drop(work);
+                exit::at_once(signal)
+            }
+        }
+    }
+
+    /// Waits until the work ends, or for the second signal.
+    async fn until_second(
+        &mut self,
+        mut work: Pin<&mut impl Future<Output = anyhow::Result<()>>>,
+        stopper: &StopSender,
+    ) -> Result<anyhow::Result<()>, Signal> {
         tokio::select! {
-            ended = &mut work => return ended.map(|()| Outcome::Done),
+            ended = &mut work => return Ok(ended),
             _ = self.next() => stopper.stop(),
         }
         tracing::info!("stopping; a second signal terminates immediately");
         tokio::select! {
-            ended = &mut work => ended.map(|()| Outcome::Done),
-            signal = self.next() => exit::at_once(signal),
+            ended = &mut work => Ok(ended),
+            signal = self.next() => Err(signal),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::time::Timestamp;
 /// use ratchet_core::backoff::{Backoff, FailedAttempt};
 ///
 /// let backoff = Backoff { first: Duration::from_secs(2), ..Backoff::default() };
-/// let failed = FailedAttempt { attempt: 2, chance: 1.0, ..FailedAttempt::default() };
+/// let failed = FailedAttempt { attempt: 2, jitter: 1.0, ..FailedAttempt::default() };
 /// assert_eq!(backoff.delay(failed), Some(Duration::from_secs(4)));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +49,8 @@ pub struct FailedAttempt {
     pub elapsed: Duration,
     /// The minimum delay that the other side asks for.
     pub retry_after: Option<Duration>,
-    /// Jitter from 0 to 1.
-    pub chance: f64,
+    /// Random share of the delay, from 0 to 1; see [`jitter`].
+    pub jitter: f64,
 }
 
 impl Backoff {
@@ -64,15 +64,27 @@ impl Backoff {
         }
         let doubled = 2u32.saturating_pow(failed.attempt.saturating_sub(1));
         let full = self.first.saturating_mul(doubled).min(self.cap);
-        let chance = if failed.chance.is_nan() { 1.0 } else { failed.chance.clamp(0.0, 1.0) };
-        let own = (full / 2).saturating_add((full / 2).mul_f64(chance));
+        let jitter = if failed.jitter.is_nan() { 1.0 } else { failed.jitter.clamp(0.0, 1.0) };
+        let own = (full / 2).saturating_add((full / 2).mul_f64(jitter));
         let delay = match failed.retry_after {
             Some(wait) if wait > self.max_retry_after => return None,
-            Some(wait) => wait.saturating_add(self.first.mul_f64(chance)).max(own),
+            Some(wait) => wait.saturating_add(self.first.mul_f64(jitter)).max(own),
             None => own,
         };
         (failed.elapsed.saturating_add(delay) <= self.max_elapsed).then_some(delay)
     }
+}
+
+/// Returns the jitter of random bits, from 0 (inclusive) to 1 (exclusive).
+///
+/// ```
+/// use ratchet_core::backoff::jitter;
+///
+/// assert_eq!((jitter(0), jitter(1 << 31)), (0.0, 0.5));
+/// assert!(jitter(u32::MAX) < 1.0);
+/// ```
+pub fn jitter(random: u32) -> f64 {
+    f64::from(random) / (f64::from(u32::MAX) + 1.0)
 }
 
 /// Parses the `Retry-After` header: seconds, which some servers send with a fraction, or a date.
@@ -103,7 +115,7 @@ mod tests {
     }
 
     fn failed(attempt: u32) -> FailedAttempt {
-        FailedAttempt { attempt, chance: 0.5, ..FailedAttempt::default() }
+        FailedAttempt { attempt, jitter: 0.5, ..FailedAttempt::default() }
     }
 
     #[track_caller]
@@ -158,11 +170,11 @@ mod tests {
             attempt in any::<u32>(),
             elapsed in 0u64..200,
             retry_after in proptest::option::of(any::<u64>()),
-            chance in any::<f64>(),
+            jitter in any::<f64>(),
         ) {
             let retry_after = retry_after.map(Duration::from_secs);
             let elapsed = Duration::from_secs(elapsed);
-            let failed = FailedAttempt { attempt, elapsed, retry_after, chance };
+            let failed = FailedAttempt { attempt, elapsed, retry_after, jitter };
             let rule = backoff();
             if let Some(delay) = rule.delay(failed) {
                 prop_assert!(attempt < rule.max_attempts);

@@ -29,11 +29,22 @@ pub enum JobKind {
     Review,
     /// The verdict of one version of an evaluator on one trace, observation or session.
     Evaluation,
+    /// One call of a target with the input of a dataset item, by the runner of an experiment.
+    ExperimentTrial,
+    /// A deployment of an agent version by a promotion or a rollback.
+    Deployment,
 }
 
 impl JobKind {
-    pub const ALL: [Self; 5] =
-        [Self::Notice, Self::ScheduleRun, Self::ScoreSession, Self::Review, Self::Evaluation];
+    pub const ALL: [Self; 7] = [
+        Self::Notice,
+        Self::ScheduleRun,
+        Self::ScoreSession,
+        Self::Review,
+        Self::Evaluation,
+        Self::ExperimentTrial,
+        Self::Deployment,
+    ];
 
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -42,6 +53,8 @@ impl JobKind {
             Self::ScoreSession => "score-session",
             Self::Review => "review",
             Self::Evaluation => "evaluation",
+            Self::ExperimentTrial => "experiment-trial",
+            Self::Deployment => "deployment",
         }
     }
 
@@ -232,13 +245,8 @@ impl JobState {
     }
 }
 
-/// Returns the time after a duration, saturating at the range.
-pub fn later(now: Timestamp, wait: Duration) -> Timestamp {
-    now.plus_nanos(i64::try_from(wait.as_nanos()).unwrap_or(i64::MAX))
-}
-
 fn leased(owner: &str, lease: Duration, now: Timestamp) -> JobPhase {
-    JobPhase::Leased { owner: owner.to_owned(), expires_at: later(now, lease.min(MAX_LEASE)) }
+    JobPhase::Leased { owner: owner.to_owned(), expires_at: now.plus(lease.min(MAX_LEASE)) }
 }
 
 #[cfg(test)]

@@ -16,5 +16,7 @@ pub mod judge_prompt;
 pub mod verdict;
 /// Online evaluators: their prompts, answers and offline verdicts.
 pub mod evaluator;
+/// Code evaluators: deterministic comparison of an answer with what was expected, no model.
+pub mod code_evaluator;
 /// The offline judge: rule-based detectors, no model.
 pub mod offline;

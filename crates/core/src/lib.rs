@@ -31,8 +31,14 @@ pub mod judge;
 pub mod quality;
 /// Review: signal matrix, sampling, weekly metrics.
 pub mod review;
+/// The gate: whether a change may go on, decided on runs over a dataset.
+pub mod gate;
+/// Promotion: how a version of an agent reaches production, and how it is taken back.
+pub mod promotion;
 /// Catalog documents: prompts, skills, datasets, evaluators, accounts and their validation.
 pub mod catalog;
+/// Experiments that Ratchet runs: targets, trials and their identifiers.
+pub mod experiment;
 /// Chats: conversations with agents that Ratchet runs.
 pub mod chat;
 /// JSON Schema validation of dataset items.
@@ -48,6 +54,8 @@ pub mod csv;
 pub mod network;
 /// The client address that rate limits count by, behind trusted proxies.
 pub mod client_address;
+/// Cross-site checks of requests by browsers.
+pub mod request_site;
 /// SSRF policy: which user-entered addresses the server may call.
 pub mod outbound;
 /// Messages to people outside, by webhook, in Slack or in a browser.

@@ -1,4 +1,4 @@
-//! Review: which traces people look at, and what their answers say of all traces.
+//! Review: which traces and sessions people look at, and what their answers say of all of them.
 
 /// Signal matrix: categories of traces by user feedback and judge.
 pub mod category;
@@ -8,6 +8,8 @@ pub mod guide;
 pub mod allocation;
 /// Seeded sampling within strata.
 pub mod sampler;
+/// The weekly sample of sessions that people label by a rubric.
+pub mod session_sample;
 /// A week's draw: the facts that are stored with each item.
 pub mod draw;
 /// Estimates of a week from its reviewed sample.
@@ -20,5 +22,9 @@ pub mod week_facts;
 pub mod weekly;
 /// Rules for going back to offline experiments.
 pub mod phase_rules;
-/// Proposals for the next split of the sample.
+/// What a split of the sample costs in precision and finds in failures.
 pub mod rebalance;
+/// Proposals for the next split, from the reviews of a quarter.
+pub mod split_proposal;
+/// Alerts about weekly metrics, once per change of state.
+pub mod alerts;

@@ -24,6 +24,8 @@ pub mod prediction_powered;
 pub mod prevalence;
 /// Area under the ROC curve.
 pub mod ranking;
+/// Anytime-valid test of a mean (e-process).
+pub mod sequential;
 /// Estimates from stratified and weighted samples.
 pub mod stratified;
 /// Trend test and slope (Mann–Kendall, Theil–Sen).

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::time::Duration;
 
 use jiff::fmt::temporal::DateTimePrinter;
 
@@ -65,6 +66,12 @@ impl Timestamp {
     /// Returns the nanoseconds since `earlier`, negative if that is later.
     pub const fn since(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0)
+    }
+
+    /// Adds a duration, saturating at the range.
+    #[must_use]
+    pub fn plus(self, wait: Duration) -> Self {
+        self.plus_nanos(i64::try_from(wait.as_nanos()).unwrap_or(i64::MAX))
     }
 
     /// Adds nanoseconds, saturating at the range.

@@ -2,6 +2,8 @@
 
 /// HTTP client builders with shared TLS settings and the SSRF policy.
 pub mod http;
+/// Clock and randomness for retries.
+pub mod backoff_clock;
 /// A single delivery attempt of an outgoing message.
 pub mod delivery;
 /// Signed webhooks and Slack messages.

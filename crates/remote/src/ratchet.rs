@@ -1,13 +1,16 @@
 //! A client for Ratchet's own API, `/api/v1`.
 
+/// Runs of experiments.
+pub mod experiments;
+
 use reqwest::header::{HeaderValue, LOCATION};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url, redirect};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::backoff_clock::SystemBackoffClock;
 use crate::http::{self, TlsError};
-use crate::langfuse::client::backoff_clock::SystemBackoffClock;
 use crate::langfuse::client::{Access, ClientError, ClientLimits, LangfuseClient};
 
 /// A client of a running server.

@@ -105,6 +105,9 @@ impl PushTarget {
             | NotificationKind::ChatFailed
             | NotificationKind::WeekReport
             | NotificationKind::ReviewDrawn
+            | NotificationKind::ReviewAlert
+            | NotificationKind::GateBlocked
+            | NotificationKind::Promotion
             | NotificationKind::Test => "normal",
         };
         let headers = vec![

@@ -20,9 +20,9 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::backoff_clock::BackoffClock;
 use crate::delivery;
 use crate::delivery::{DeliveryError, OutgoingMessage};
-use crate::langfuse::client::backoff_clock::BackoffClock;
 
 /// Backoff of a message that somebody waits for.
 const BACKOFF: Backoff = Backoff {
@@ -105,8 +105,8 @@ impl Webhook {
                     (WebhookError::Unreachable(name, error), None)
                 }
             };
-            let (elapsed, chance) = (Duration::ZERO, pace.chance());
-            let delay = BACKOFF.delay(FailedAttempt { attempt, elapsed, retry_after, chance });
+            let (elapsed, jitter) = (Duration::ZERO, pace.jitter());
+            let delay = BACKOFF.delay(FailedAttempt { attempt, elapsed, retry_after, jitter });
             let Some(delay) = delay.filter(|_| failed.may_pass()) else { return Err(failed) };
             pace.pause(delay).await;
             attempt += 1;
@@ -144,6 +144,14 @@ fn signed_body(message: &Message) -> Value {
         body.extend(data.clone());
     }
     body
+}
+
+/// Creates a Slack message from the payload of a notification.
+pub fn slack_notice(url: Url, payload: &str) -> OutgoingMessage {
+    let payload: Value = serde_json::from_str(payload).unwrap_or_default();
+    let body = slack::blocks(&slack::notice(&payload)).to_string();
+    let headers = vec![("content-type", "application/json".to_owned())];
+    OutgoingMessage { url, headers, body: body.into() }
 }
 
 /// Creates a signed message.

@@ -1,5 +1,6 @@
 //! Ratchet's own API, `/api/v1/…`, one file per resource. Every route but those of media, reports,
-//! suggestions, agents, review metrics, chats and notifications needs an owner's key with the permission for it.
+//! suggestions, agents, gates, promotions, review metrics, experiments, chats and notifications needs an owner's
+//! key with the permission for it.
 //!
 //! An administrator's key has access to the whole server, not only to its project: it may create
 //! keys for every project anyway.
@@ -26,13 +27,22 @@ pub mod media;
 pub mod reports;
 pub mod schedules;
 /// Weekly review metrics.
+pub mod rebalancing;
 pub mod review_metrics;
 /// Jobs of the queue, and dead letters.
 pub mod jobs;
 /// Agents of a project.
 pub mod agents;
+/// Decisions of gates on runs.
+pub mod gates;
+/// Promotions of agent versions.
+pub mod promotions;
 /// Online evaluators: state, tests and backfills.
 pub mod evaluators;
+/// Runs of experiments, and their trials for runners.
+pub mod experiments;
+/// Targets of experiments that the server runs by itself.
+mod targets;
 /// Reclaims disk space.
 pub mod compact;
 /// Chats with agents that the server runs.
@@ -73,6 +83,7 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(reports::decide))
         .routes(routes!(review_metrics::week))
         .routes(routes!(review_metrics::months))
+        .routes(routes!(rebalancing::propose))
         .routes(routes!(schedules::list))
         .routes(routes!(schedules::save, schedules::remove))
         .routes(routes!(schedules::switch))
@@ -87,7 +98,13 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(jobs::retry))
         .routes(routes!(agents::list))
         .routes(routes!(agents::show, agents::save, agents::delete))
+        .routes(routes!(gates::list, gates::create))
+        .routes(routes!(gates::plan))
+        .routes(routes!(gates::show))
         .routes(routes!(compact::run))
+        .merge(promotions::routes())
+        .merge(experiments::routes())
+        .merge(targets::routes())
         .merge(chats::routes())
         .merge(notifications::routes())
 }

@@ -66,9 +66,11 @@ pub enum EventScope {
     All,
     /// Scores only: a browser that holds the public key only.
     Scores,
+    /// Scores on records in queues: a reviewer's key.
+    Reviews,
 }
 
-/// A caller who may write scores: a recorder, or a browser with only the public key.
+/// A caller who may write scores: a recorder, a reviewer, or a browser with only the public key.
 #[derive(Clone, Debug)]
 pub struct Scorer {
     pub caller: Caller,
@@ -346,6 +348,9 @@ impl FromRequestParts<App> for Scorer {
             None => identify(app, &parts.headers).await?,
         };
         match identity {
+            Identity::Full(caller) if caller.role == Role::Reviewer => {
+                Ok(Self { caller, reach: EventScope::Reviews })
+            }
             Identity::Full(caller) => {
                 Ok(Self { caller: caller.may_record()?.0, reach: EventScope::All })
             }

@@ -44,7 +44,7 @@ pub enum ApiError {
     /// The client stopped sending. 408.
     #[error("{0}")]
     TooSlow(String),
-    /// It exists already. 409.
+    /// It exists already, or the current state forbids it. 409.
     #[error("{0}")]
     Conflict(String),
     /// A limit is exceeded. 413.
@@ -198,7 +198,7 @@ impl From<StoreError> for ApiError {
                 }
             }
             StoreError::BadQuery(what) => Self::Invalid(what),
-            StoreError::Exists(_) => Self::Conflict(error.to_string()),
+            StoreError::Exists(_) | StoreError::Conflict(_) => Self::Conflict(error.to_string()),
             StoreError::NotFound(_) => Self::NotFound(error.to_string()),
             StoreError::Locked { .. }
             | StoreError::TooNew { .. }

@@ -17,6 +17,8 @@ mod json_fields;
 mod client;
 /// Recording of request bodies.
 mod record;
+/// What keys with the role reviewer reach.
+mod review_scope;
 /// JSON responses, which may be long.
 mod response;
 /// Pages of records whose content may be long.

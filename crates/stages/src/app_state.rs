@@ -1,13 +1,16 @@
 //! The application state that the API and the pages share.
 
+use std::io;
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use ratchet_core::judge::offline::{SignalOverrides, SuccessModel};
+use ratchet_core::judge::offline::overrides::draft::OverrideDraft;
+use ratchet_core::judge::offline::{SignalOverrides, SignalSet, SuccessModel};
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::outbound::OutboundPolicy;
+use ratchet_core::permit_pool::PermitPool;
 use ratchet_core::time::Timestamp;
 use ratchet_store::Store;
 use ratchet_store::blocking::BlockingPool;
@@ -16,12 +19,18 @@ use tokio::sync::Notify;
 
 use crate::chat::Chats;
 use crate::clock::Clock;
+use crate::experiment::worker::ExperimentWorker;
+use crate::promote::PromotionWorker;
+use crate::review::signal_overrides::accepted;
 use crate::score::evaluators::EvaluationWorker;
 use crate::score::judge_factory::own_signals;
 use crate::score::rubrics::{ReadableRubrics, Rubrics};
 use crate::score::signal_overrides::{self, signals_of};
 use crate::score::success;
 use crate::user_files::UserFileError;
+
+/// Turns of chats with targets at a time.
+const TARGET_TURNS: usize = 16;
 
 /// What every handler of a server may need. Clones share it.
 #[derive(Clone, Debug)]
@@ -45,6 +54,10 @@ pub struct StateParts {
     runs: Notify,
     chats: OnceLock<Arc<Chats>>,
     evaluators: OnceLock<Arc<EvaluationWorker>>,
+    experiments: OnceLock<Arc<ExperimentWorker>>,
+    /// Turns of chats with targets that wait for an answer.
+    target_turns: PermitPool<String>,
+    promotions: OnceLock<Arc<PromotionWorker>>,
 }
 
 impl AppState {
@@ -62,6 +75,9 @@ impl AppState {
             runs: Notify::new(),
             chats: OnceLock::new(),
             evaluators: OnceLock::new(),
+            experiments: OnceLock::new(),
+            target_turns: PermitPool::new(TARGET_TURNS, 1),
+            promotions: OnceLock::new(),
         }))
     }
 
@@ -105,6 +121,40 @@ impl AppState {
         let own = own_signals(Some(&self.data))?.unwrap_or_default();
         let is_used = overrides.fits(own.signals());
         Ok(Some((overrides, is_used)))
+    }
+
+    /// Returns the signals that the offline judge uses in a project.
+    ///
+    /// # Errors
+    /// Fails if a file cannot be read or is invalid.
+    pub fn signals(&self, project: &ProjectId) -> Result<SignalSet, UserFileError> {
+        let own = signals_of(Some(&self.data), &self.data, project)?.unwrap_or_default();
+        Ok(own.signals().clone())
+    }
+
+    /// Returns what the overrides of a project become when drafts for these signals are accepted.
+    ///
+    /// # Errors
+    /// Fails if a file cannot be read or is invalid.
+    pub fn accepted_overrides(
+        &self,
+        project: &ProjectId,
+        about: (&SignalSet, &Rubric),
+        drafts: &[OverrideDraft],
+    ) -> Result<SignalOverrides, UserFileError> {
+        accepted((Some(&self.data), &self.data), project, about, drafts)
+    }
+
+    /// Writes the signal overrides of a project; judges use them from now on.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be written.
+    pub fn write_signal_overrides(
+        &self,
+        project: &ProjectId,
+        overrides: &SignalOverrides,
+    ) -> io::Result<()> {
+        signal_overrides::write(&self.data, project, overrides).map(drop)
     }
 
     /// Wakes the retention sweep before its next hourly run.
@@ -160,6 +210,37 @@ impl AppState {
     /// The worker that runs evaluators, if enabled.
     pub fn evaluators(&self) -> Option<&Arc<EvaluationWorker>> {
         self.evaluators.get()
+    }
+
+    /// Enables experiments that the server runs by itself. Takes effect once.
+    pub fn run_experiments(&self, worker: Arc<ExperimentWorker>) {
+        drop(self.experiments.set(worker));
+    }
+
+    /// The worker that runs experiments, if enabled.
+    pub fn experiments(&self) -> Option<&Arc<ExperimentWorker>> {
+        self.experiments.get()
+    }
+
+    /// Permits for turns of chats with targets: one at a time in a chat, so that each knows those
+    /// before it.
+    pub fn target_turns(&self) -> &PermitPool<String> {
+        &self.target_turns
+    }
+
+    /// Enables deployments and the watch of promotions. Takes effect once.
+    pub fn run_promotions(&self, worker: Arc<PromotionWorker>) {
+        drop(self.promotions.set(worker));
+    }
+
+    /// The worker of promotions, if enabled.
+    pub fn promotions(&self) -> Option<&Arc<PromotionWorker>> {
+        self.promotions.get()
+    }
+
+    /// Whether the operator has set up a deployment.
+    pub fn can_deploy(&self) -> bool {
+        self.promotions().is_some_and(|worker| worker.target.is_some())
     }
 
     /// The chats that the server runs, if enabled.

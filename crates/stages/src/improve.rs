@@ -99,7 +99,7 @@ impl SuggestionModel {
     ) -> Result<Vec<Suggestion>, String> {
         let mut ask = LlmRequest {
             system: vec![CacheablePart::new(self.words.trim())],
-            form: ResponseFormat::Json(case.schema()),
+            response_format: ResponseFormat::Json(case.schema()),
             temperature: Some(0.0),
             max_tokens: ANSWER_TOKENS,
             ..LlmRequest::new(case.text())

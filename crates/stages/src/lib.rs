@@ -13,10 +13,16 @@ pub mod chat;
 pub mod notify;
 /// Cases to try agents on are collected.
 pub mod dataset_import;
+/// Agents are run on the items of datasets.
+pub mod experiment;
 /// Models behind a project's connections.
 pub mod llm_connections;
 /// People mark sessions, and a judge is held against them.
 pub mod review;
+/// Decides whether a run may go on.
+pub mod gate;
+/// Versions of agents reach production, are watched there, and are taken back.
+pub mod promote;
 pub mod source;
 pub mod sink;
 /// The state that the API and the pages share.

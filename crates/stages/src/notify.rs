@@ -20,19 +20,19 @@ use ratchet_core::chat::delivery_retry::{DELIVERY_BACKOFF, DeliveryResult, Retry
 use ratchet_core::chat::notification::{
     Notification, NotificationKind, NotificationSource, notice_id, test_message,
 };
-use ratchet_core::job::{JobKind, later};
+use ratchet_core::job::JobKind;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::time::Timestamp;
+use ratchet_remote::backoff_clock::BackoffClock;
 use ratchet_remote::delivery;
 use ratchet_remote::delivery::{DeliveryError, OutgoingMessage};
-use ratchet_remote::langfuse::client::backoff_clock::BackoffClock;
 use ratchet_remote::web_push::{PushTarget, VapidKey};
 use ratchet_remote::webhook;
 use ratchet_store::catalog::{DeliveryState, DueDelivery, LeaseStatus, NewNotice, ReceiverKeys};
 use ratchet_store::chat::PendingNotification;
 use ratchet_store::{Store, StoreResult};
 
-pub use requests::{NotificationRequestError, browser, events, name, webhook};
+pub use requests::{NotificationRequestError, browser, events, name, slack, webhook};
 
 /// Events that are enqueued per query.
 const PAGE: u32 = 100;
@@ -182,14 +182,14 @@ impl Notifier {
             attempt: due.tries.saturating_add(1),
             elapsed: age,
             retry_after: None,
-            chance: self.pace.chance(),
+            jitter: self.pace.jitter(),
         };
         let now = self.pace.now();
         let backoff = &self.limits.backoff;
         let step = reached.map(|reached| reached.next_step(due.receiver_kind, attempt, backoff));
         let settled = match step {
             Ok(RetryDecision::Delivered) => DeliveryState::Delivered,
-            Ok(RetryDecision::Again(pause)) => DeliveryState::Again(later(now, pause)),
+            Ok(RetryDecision::Again(pause)) => DeliveryState::Again(now.plus(pause)),
             Ok(RetryDecision::Gone) => DeliveryState::Gone,
             Ok(RetryDecision::GivenUp) => DeliveryState::Failed,
             Err(settled) => settled,
@@ -242,6 +242,9 @@ impl Notifier {
             ReceiverKeys::Webhook { url, secret } => {
                 let url = delivery::address(url.expose())?;
                 Some(webhook::signed(url, secret, (&due.notice, &message), now))
+            }
+            ReceiverKeys::Slack { slack } => {
+                Some(webhook::slack_notice(delivery::address(slack.expose())?, &message))
             }
             ReceiverKeys::Browser { endpoint, p256dh, auth } => {
                 let target = PushTarget::read(endpoint.expose(), p256dh, auth.expose()).ok()?;

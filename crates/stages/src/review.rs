@@ -4,10 +4,20 @@
 pub mod agents;
 /// Answers of reviewers about queue items.
 pub mod answer;
+/// Corrections of single outputs, outside queues.
+pub mod correction;
 /// Human labels, stored as a dataset.
 pub mod labels;
 /// Sampling of sessions for labelling.
 pub mod sampling;
+/// Where weekly reviews work.
+pub mod review_site;
+/// Alerts about the weekly review.
+pub mod alerts;
+/// Proposals for the split of the next samples, and their acceptance.
+pub mod rebalancing;
+pub mod session_answer;
+pub mod session_queue;
 /// The weekly draw of traces for review.
 pub mod weekly_draw;
 /// Weekly metrics from draws and answers.
@@ -107,8 +117,7 @@ impl LabelComparison {
         sink: &Sink,
         whom: JudgeSelection<'_>,
     ) -> Result<Self, ReviewError> {
-        let mut labels = labels::read(sink, whom.dataset).await?;
-        labels.retain(|label| label.is_by(whom.rubric));
+        let labels = labels::all((source, sink), (whom.dataset, whom.rubric)).await?;
         let mut spoken = BTreeMap::new();
         for label in &labels {
             if spoken.contains_key(&label.session) {

@@ -21,7 +21,7 @@ use serde_json::Value;
 use crate::record::scores::{self, ScoreWriteError};
 
 /// Conversion to and from the requests of a Langfuse server.
-mod langfuse;
+pub(crate) mod langfuse;
 
 /// Score configs in a page of the local store.
 const CONFIGS: u64 = 100;

@@ -16,8 +16,8 @@ use ratchet_remote::langfuse::client::{
 use ratchet_store::StoreError;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
-    Condition, Detail, Direction, ObservationQuery, Page, PageNumber, Paging, ScoreQuery, ScoresOn,
-    SessionQuery, Test, TimeRange, TraceColumn, TraceOrder, TraceQuery,
+    Condition, Detail, Direction, ObservationQuery, Page, PageNumber, Paging, ScoreColumn,
+    ScoreQuery, ScoresOn, SessionQuery, Test, TimeRange, TraceColumn, TraceOrder, TraceQuery,
 };
 use ratchet_store::telemetry::Telemetry;
 use ratchet_store::trace_stream::ObservationCursor;
@@ -252,11 +252,19 @@ impl Source {
             Self::Local(telemetry, project) => {
                 let on_session = asked.session.clone().map(ScoresOn::Session);
                 let on = asked.trace.clone().map(ScoresOn::Trace).or(on_session);
+                let named = asked.name.as_ref();
+                let named = named
+                    .map(|name| Condition::equals(ScoreColumn::Name, name.clone()))
+                    .into_iter();
+                let sourced = asked
+                    .source
+                    .map(|source| Condition::equals(ScoreColumn::Source, source.as_str()))
+                    .into_iter();
                 let query = ScoreQuery {
                     project: project.clone(),
                     range: range(&asked.between),
                     on: on.unwrap_or_default(),
-                    conditions: Vec::new(),
+                    conditions: named.chain(sourced).collect(),
                     paging: paging(at, SLICE),
                 };
                 Ok(slice(telemetry.scores(query).await?))
@@ -282,7 +290,11 @@ impl Source {
         self.all_scores(&ScoreFilter { trace: Some(trace.clone()), ..ScoreFilter::default() }).await
     }
 
-    async fn all_scores(&self, asked: &ScoreFilter) -> SourceResult<Vec<Score>> {
+    /// Returns all scores that match.
+    ///
+    /// # Errors
+    /// Fails if the source cannot be read.
+    pub async fn all_scores(&self, asked: &ScoreFilter) -> SourceResult<Vec<Score>> {
         let mut scores = Vec::new();
         let mut next = Some(Position::Start);
         while let Some(at) = next {

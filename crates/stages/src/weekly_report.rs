@@ -50,7 +50,7 @@ pub use session_scoring::{AT_ONCE, SessionScoring, WeekScored};
 /// This week and the previous one.
 const COMPARED_WEEKS: usize = 2;
 /// Four weeks, in nanoseconds: what "a month" is to a count of suggestions.
-const FOUR_WEEKS: i64 = 28 * 86_400 * 1_000_000_000;
+const WEEK: i64 = 7 * 86_400 * 1_000_000_000;
 
 /// Which week is reported on, and how.
 #[derive(Clone, Debug)]
@@ -130,6 +130,7 @@ pub async fn report(
         correlation: review::correlation(source, sink, &request.rubric).await?,
         done: done_before(&tracked, request.week.end()),
         made: made(&tracked, &suggestions),
+        weeks: weeks_tracked(&tracked, request.week.end()),
         trend: synthesis.overall.trend.clone(),
     };
     let mut report = WeekReport {
@@ -222,6 +223,7 @@ pub fn success_now(
         correlation,
         done: done_before(tracked, now),
         made: tracked.len(),
+        weeks: weeks_tracked(tracked, now),
         trend: last.map_or_else(unknown, |report| report.synthesis.overall.trend.clone()),
     })
 }
@@ -239,9 +241,15 @@ fn done_before(tracked: &[StoredSuggestion], moment: Timestamp) -> usize {
         let last = kept.steps.last().filter(|step| step.progress == Progress::Done)?;
         Some(last.at)
     };
-    let from = moment.plus_nanos(-FOUR_WEEKS);
+    let from = moment.plus_nanos(-4 * WEEK);
     let in_time = |at: &Timestamp| (from..moment).contains(at);
     tracked.iter().filter_map(done_at).filter(in_time).count()
+}
+
+/// Full weeks from the first suggestion to a moment.
+fn weeks_tracked(tracked: &[StoredSuggestion], moment: Timestamp) -> usize {
+    let first = tracked.iter().map(|kept| kept.created_at).min();
+    first.map_or(0, |first| usize::try_from(moment.since(first) / WEEK).unwrap_or(0))
 }
 
 /// How much advice there is, that of this week included.

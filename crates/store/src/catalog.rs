@@ -38,12 +38,23 @@ pub(crate) mod agent;
 /// Annotation queues.
 mod queue;
 /// Draws of weekly reviews.
+mod review_alert;
 mod review_draw;
 /// The durable job queue.
 mod job;
 /// Jobs and activity of evaluators.
 mod evaluation;
+/// Runs of experiments, and their trials in the job queue.
+mod experiment_run;
 mod comment;
+/// Decisions of gates.
+mod gate;
+/// Agent versions, and which of them serve where.
+mod agent_version;
+/// Promotions: the state machine's transactions.
+mod promotion;
+/// Chats with targets.
+mod target_chat;
 mod dataset;
 mod dataset_item;
 mod dataset_history;
@@ -52,6 +63,7 @@ mod dataset_check;
 /// Model definitions and prices.
 pub(crate) mod model;
 mod llm_connection;
+mod experiment_target;
 /// Dashboards, widgets, evaluators and evaluation rules, stored as whole JSON documents.
 mod document;
 mod project_table;
@@ -89,6 +101,7 @@ pub(crate) use sql::Tx;
 
 pub use administration::{Membership, ProjectChange, ProjectNote};
 pub use agent::Agent;
+pub use agent_version::{Serving, StoredAgentVersion};
 pub use audit::{Actor, AuditAction, AuditEntry, AuditObject, AuditQuery};
 pub use chat::{Chat, ChatOrigin, ChatProcess, ChatStatus};
 pub use clock_mark::ClockMark;
@@ -101,12 +114,20 @@ pub use evaluation::{
     EnqueuedEvaluation, EvaluationEnd, EvaluatorActivity, EvaluatorCall, FinishedEvaluation,
     WaitingEvaluations,
 };
+pub use experiment_run::{
+    ClaimedTrial, ExperimentRun, FinishedTrial, NewExperimentRun, NewTrial, RunCounts,
+    RunExtension, RunOpening, TrialClaim, TrialLease, TrialRenewal,
+};
+pub use experiment_target::{NewStoredTarget, StoredTarget};
+pub use gate::{GateQuery, NewGate, StoredGate};
 pub use identity::{Admission, Identity};
 pub use job::{JobFailure, JobKey, JobLease, JobQuery, JobRecord, JobRequest, LeaseStatus, NewJob};
 pub use key::{ApiKey, KeyPair, NewKey, Role};
 pub use llm_connection::{LlmConnection, LlmCredentials, NewLlmConnection};
 pub use login::{LOGIN_IDLE, LOGIN_LIFETIME, Login, LoginUser};
-pub use media::{Media, MediaOwner, MediaRef, MediaUse, NewMedia, TraceUse, UploadReport};
+pub use media::{
+    ContentReference, Media, MediaOwner, NewMedia, ReferenceLocation, TraceReference, UploadReport,
+};
 pub use model::StoredModel;
 pub use notice::{
     DeliveryOutcome, DeliveryState, DueDelivery, NewNotice, NewReceiver, NoticeDelivery,
@@ -115,6 +136,7 @@ pub use notice::{
 pub use permission::{Permission, Permissions};
 pub use product_feedback::ProductFeedback;
 pub use project::{NewProject, Project};
+pub use promotion::{NewPromotion, PromotionCall, PromotionQuery, StoredPromotion};
 pub use prompt::{NewPrompt, Prompt, PromptQuery, PromptReferences, PromptSummary};
 pub use queue::{
     NewQueue, NewQueueItem, NewReview, Queue, QueueId, QueueItem, QueueProgress, Review,
@@ -123,6 +145,7 @@ pub use queue::{
 pub use recording_settings::RecordingSettings;
 pub use redaction::StoredRule;
 pub use report::{NewReport, ReportEffect, SavedReport, StoredReport};
+pub use review_alert::{AlertEffect, NewAlert};
 pub use review_draw::{DrawEffect, NewDraw, SourcedItem, StoredDraw};
 pub use saved_view::{NewView, SavedView, ViewedPage};
 pub use schedule::{
@@ -134,6 +157,7 @@ pub use scoring::{PaidVerdict, RunOutcome, RunTally, ScoringBatch, ScoringClaim,
 pub use sign_in::{ThrottleKey, Turn};
 pub use skill::{NewSkill, NewSkillFile, Skill, SkillContent, SkillFile, SkillQuery, SkillSummary};
 pub use suggestion::{StoredSuggestion, SuggestionStep};
+pub use target_chat::TargetChat;
 pub use user::{NewUser, User};
 
 /// The catalog: one interface for every database engine.

@@ -327,6 +327,17 @@ impl TelemetryDb {
         self.shared.readers.read(move |db| read::experiments::items(db, &query)).await
     }
 
+    pub(crate) async fn experiment_items_of_traces(
+        &self,
+        project: ProjectId,
+        traces: Vec<TraceId>,
+    ) -> StoreResult<Vec<StoredExperimentItem>> {
+        self.shared
+            .readers
+            .read(move |db| read::experiments::items_of_traces(db, &project, &traces))
+            .await
+    }
+
     pub(crate) async fn runs(&self, query: RunQuery) -> StoreResult<Page<Experiment>> {
         self.shared.readers.read(move |db| read::experiments::runs(db, &query)).await
     }

@@ -72,6 +72,9 @@ pub enum StoreError {
     /// The object exists already.
     #[error("{0} exists already")]
     Exists(String),
+    /// The current state forbids it.
+    #[error("{0}")]
+    Conflict(String),
     #[error("{0} not found")]
     NotFound(String),
     /// Any other failure of the database.

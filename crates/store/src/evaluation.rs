@@ -5,6 +5,7 @@ use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::time::Timestamp;
 
 use crate::StoreResult;
+use crate::experiment::StoredExperimentItem;
 use crate::project::ProjectId;
 use crate::telemetry::{Telemetry, TelemetryEngine};
 
@@ -20,6 +21,8 @@ pub struct ChangedTrace {
     pub project: Option<ProjectId>,
     pub session: Option<SessionId>,
     pub environment: Option<Environment>,
+    /// When its last observation ended, by the clock of its agent; its own time if it has none.
+    pub ended_at: Option<Timestamp>,
 }
 
 impl Telemetry {
@@ -43,6 +46,22 @@ impl Telemetry {
     ) -> StoreResult<Vec<ChangedTrace>> {
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.changed_traces(before, limit).await,
+        }
+    }
+
+    /// Returns the experiment items whose runs are some traces.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn experiment_items_of_traces(
+        &self,
+        project: ProjectId,
+        traces: Vec<TraceId>,
+    ) -> StoreResult<Vec<StoredExperimentItem>> {
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => {
+                engine.experiment_items_of_traces(project, traces).await
+            }
         }
     }
 

@@ -29,14 +29,14 @@ const INCOMING: &str = "incoming-";
 pub struct MediaFiles {
     folder: Arc<Path>,
     /// Read-locked while files must not be deleted, write-locked during deletion.
-    staying: Arc<RwLock<()>>,
+    deletion_lock: Arc<RwLock<()>>,
     /// Free disk space.
     room: DiskMonitor,
 }
 
 /// While this guard exists, no file is deleted.
 #[derive(Debug)]
-pub struct SweepGuard {
+pub struct KeepMediaGuard {
     _held: OwnedRwLockReadGuard<()>,
 }
 
@@ -54,21 +54,21 @@ impl MediaFiles {
     /// The folder need not exist yet.
     pub(crate) fn new(folder: PathBuf, reserve: DiskReserve) -> Self {
         let room = DiskMonitor::new(folder.clone(), reserve);
-        Self { folder: folder.into(), staying: Arc::default(), room }
+        Self { folder: folder.into(), deletion_lock: Arc::default(), room }
     }
 
     /// Prevents deletion of files until the returned guard is dropped.
-    pub async fn prevent_deletion(&self) -> SweepGuard {
-        SweepGuard { _held: Arc::clone(&self.staying).read_owned().await }
+    pub async fn prevent_deletion(&self) -> KeepMediaGuard {
+        KeepMediaGuard { _held: Arc::clone(&self.deletion_lock).read_owned().await }
     }
 
     /// Deletes the files that no project of a catalog knows, and returns their number. Waits for
-    /// [`SweepGuard`]s.
+    /// [`KeepMediaGuard`]s.
     ///
     /// # Errors
     /// Fails if the folder cannot be read or a file cannot be deleted.
-    pub(crate) async fn remove_unknown(&self, catalog: &Catalog) -> StoreResult<u64> {
-        let Ok(_removing) = self.staying.try_write() else { return Ok(0) };
+    pub(crate) async fn delete_orphan_files(&self, catalog: &Catalog) -> StoreResult<u64> {
+        let Ok(_removing) = self.deletion_lock.try_write() else { return Ok(0) };
         let here = self.clone();
         let files = run_blocking(move || here.list()).await??;
         let names = files.iter().filter_map(|path| hash_named(path));

@@ -169,6 +169,6 @@ impl Store {
     /// # Errors
     /// Fails if a file cannot be removed.
     pub async fn delete_orphan_media_files(&self) -> StoreResult<u64> {
-        self.media.remove_unknown(&self.catalog).await
+        self.media.delete_orphan_files(&self.catalog).await
     }
 }

@@ -4,7 +4,7 @@ mod observations;
 use ratchet_core::catalog::experiment::ExperimentItem;
 use ratchet_core::id::{ScoreId, SessionId, TraceId};
 use ratchet_core::record::observation::{Observation, ObservationPatch};
-use ratchet_core::record::redact::{ProjectRedactor, Redact, Redacted};
+use ratchet_core::record::redact::{LimitedRedactor, Redact, Redacted};
 use ratchet_core::record::score::{Score, ScorePatch};
 use ratchet_core::record::session::Session;
 use ratchet_core::record::trace::{Trace, TracePatch};
@@ -56,7 +56,7 @@ impl Batch {
 }
 
 impl Redact for Batch {
-    fn redact(self, rules: &ProjectRedactor<'_>) -> Self {
+    fn redact(self, rules: &LimitedRedactor<'_>) -> Self {
         // Every field by name, so that a new one cannot slip by.
         let Self { project, traces, observations, scores, experiment_items, received_at } = self;
         Self {

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::client::backoff_clock::BackoffClock;
+use ratchet_remote::backoff_clock::BackoffClock;
 
 use crate::build::START;
 
@@ -22,7 +22,7 @@ impl BackoffClock for NoBackoff {
         START
     }
 
-    fn chance(&self) -> f64 {
+    fn jitter(&self) -> f64 {
         0.5
     }
 

@@ -16,6 +16,8 @@ use opentelemetry_proto::tonic::trace::v1::span::{Event, Link};
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status, status};
 use prost::Message as _;
 
+use ratchet_core::time::Timestamp;
+
 use crate::build::at;
 
 /// A request from one service, without spans at first.
@@ -119,6 +121,13 @@ impl SpanBuilder {
     pub fn lasting(mut self, from: i64, to: i64) -> Self {
         self.0.start_time_unix_nano = at(from).nanos().unsigned_abs();
         self.0.end_time_unix_nano = at(to).nanos().unsigned_abs();
+        self
+    }
+
+    /// Sets start and end to one time, such as that of the test.
+    pub fn at_time(mut self, time: Timestamp) -> Self {
+        self.0.start_time_unix_nano = time.nanos().unsigned_abs();
+        self.0.end_time_unix_nano = time.nanos().unsigned_abs();
         self
     }
 

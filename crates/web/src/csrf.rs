@@ -1,21 +1,21 @@
 //! CSRF protection: middleware around all pages, so that no page can forget it.
 //!
-//! A request that changes anything must have a same-origin `Origin` or `Sec-Fetch-Site` header, as far
-//! as the browser sends one, and must carry a token that only our pages know: in the field `form_token` of a form, which must be the first if the form
-//! carries a file, or in the header `X-Form-Token`, which scripts fill from `data-form-token` of the
-//! page's `main`.
+//! A request that changes anything must have a same-origin `Origin` or `Sec-Fetch-Site` header, as
+//! far as the browser sends one, and must carry a token that only our pages know: in the field
+//! `form_token` of a form, which must be the first if the form carries a file, or in the header
+//! `X-Form-Token`, which scripts fill from `data-form-token` of the page's `main`.
 
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
-use axum::http::{HeaderMap, Method};
+use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt as _;
 use maud::{Markup, html};
-use ratchet_core::catalog::cors_origin::is_loopback_host;
+use ratchet_core::request_site::{RequestSite, forwarded_host, is_loopback_host};
 use ratchet_core::secret::Secret;
 use ratchet_store::catalog::LoginUser;
 use ratchet_store::secrets::random_token;
@@ -27,7 +27,7 @@ use crate::web::{Access, Web};
 use crate::{client_address, multipart};
 
 /// The form field of the CSRF token.
-const FIELD: &str = "form_token";
+pub(crate) const FIELD: &str = "form_token";
 /// The header of the CSRF token in requests by scripts.
 const HEADER: &str = "x-form-token";
 
@@ -55,8 +55,8 @@ impl FormToken {
     }
 
     /// The token for the login or anonymous cookie of a browser.
-    pub(crate) fn of(web: &Web, carried: &Secret) -> PageResult<Self> {
-        Ok(Self(Secret::new(web.store.secrets.sign(&signed(carried))?)))
+    pub(crate) fn of(web: &Web, cookie: &Secret) -> PageResult<Self> {
+        Ok(Self(Secret::new(web.store.secrets.sign(&signed(cookie))?)))
     }
 
     /// The token for a server without authentication. It needs no cookie, because pages of other
@@ -75,8 +75,8 @@ impl FormToken {
 }
 
 /// The message that is signed to create the token.
-fn signed(carried: &Secret) -> String {
-    format!("form {}", carried.expose())
+fn signed(cookie: &Secret) -> String {
+    format!("form {}", cookie.expose())
 }
 
 /// The anonymous cookie of the request, or a new one.
@@ -85,41 +85,48 @@ pub(crate) fn anonymous_cookie(headers: &HeaderMap) -> PageResult<Secret> {
 }
 
 /// Middleware that rejects requests without a valid token or from another origin.
-pub(crate) async fn refuse(State(web): State<Web>, request: Request, next: Next) -> Response {
-    match examine(&web, request).await {
+pub(crate) async fn require_csrf_token(
+    State(web): State<Web>,
+    request: Request,
+    next: Next,
+) -> Response {
+    match check_csrf(&web, request).await {
         // The handler still holds the form, so its memory counts until the handler returns.
         Ok((request, _lease)) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     }
 }
 
-async fn examine(web: &Web, mut request: Request) -> PageResult<(Request, Option<Arc<FormLease>>)> {
+async fn check_csrf(
+    web: &Web,
+    mut request: Request,
+) -> PageResult<(Request, Option<Arc<FormLease>>)> {
     if matches!(web.access, Access::Open(_)) {
-        refuse_other_names(request.headers())?;
+        reject_other_hosts(request.headers())?;
     }
     if is_harmless(request.method()) {
         return Ok((request, None));
     }
-    refuse_other_sites(request.headers())?;
+    reject_cross_site(web, &request)?;
     let sender = sender(web, &mut request).await?;
-    let is_visitor = matches!(sender, Sender::Person(_));
+    let is_signed_in = matches!(sender, Sender::Person(_));
     let headers = request.headers();
-    let (by_script, cookies) = match is_visitor {
+    let (by_script, cookies) = match is_signed_in {
         true => (script_token(headers), [Cookie::Session].as_slice()),
         // No script of ours runs on pages for strangers. A session that is over still goes with
         // its forms: the page then says that it is.
         false => (None, [Cookie::Session, Cookie::Form].as_slice()),
     };
-    let carried: Vec<Secret> = match web.access {
+    let cookies: Vec<Secret> = match web.access {
         Access::Open(_) => vec![Secret::new("")],
         Access::People(_) => cookies.iter().filter_map(|cookie| cookie.read(headers)).collect(),
     };
     let lease = Arc::new(web.form_budget.begin(sender));
-    let request = within_budget(web, request, &lease, is_visitor);
+    let request = within_budget(web, request, &lease, is_signed_in);
     let (request, given) = read_token(request, by_script).await?;
     let Some(given) = given else { return Err(stale()) };
-    for carried in carried {
-        if web.store.secrets.is_signed(&signed(&carried), given.expose())? {
+    for cookie in cookies {
+        if web.store.secrets.is_signed(&signed(&cookie), given.expose())? {
             return Ok((request, Some(lease)));
         }
     }
@@ -143,8 +150,13 @@ async fn sender(web: &Web, request: &mut Request) -> PageResult<Sender> {
 }
 
 /// Limits the request body by the form budget of its sender.
-fn within_budget(web: &Web, request: Request, lease: &Arc<FormLease>, is_visitor: bool) -> Request {
-    let (limit, time) = match (is_visitor, boundary(request.headers()).is_some()) {
+fn within_budget(
+    web: &Web,
+    request: Request,
+    lease: &Arc<FormLease>,
+    is_signed_in: bool,
+) -> Request {
+    let (limit, time) = match (is_signed_in, boundary(request.headers()).is_some()) {
         (false, _) => (STRANGERS_FORM_BYTES, web.settings.forms.time),
         (true, false) => (FORM_BYTES, web.settings.forms.time),
         (true, true) => (UPLOAD_BYTES, web.settings.forms.upload_time),
@@ -177,9 +189,8 @@ fn stale() -> PageError {
 }
 
 /// Rejects foreign host names on servers without authentication, against DNS rebinding.
-fn refuse_other_names(headers: &HeaderMap) -> PageResult<()> {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-    if host.is_none_or(is_loopback_host) {
+fn reject_other_hosts(headers: &HeaderMap) -> PageResult<()> {
+    if is_loopback_host(headers.get(HOST).map(text)) {
         return Ok(());
     }
     Err(PageError::Forbidden(
@@ -189,24 +200,27 @@ fn refuse_other_names(headers: &HeaderMap) -> PageResult<()> {
     ))
 }
 
-/// Checks `Sec-Fetch-Site` or `Origin`, which pages cannot forge.
-fn refuse_other_sites(headers: &HeaderMap) -> PageResult<()> {
-    let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
-    let is_ours = match (text("sec-fetch-site"), text(ORIGIN.as_str())) {
-        // None: the user reloaded the page.
-        (Some(site), _) => ["same-origin", "none"].contains(&site),
-        (None, Some(origin)) => {
-            let host = text("x-forwarded-host").or_else(|| text(HOST.as_str()));
-            let named = origin.split_once("://").map(|(_, host)| host);
-            named.is_some() && named == host.map(str::trim)
-        }
-        // An old browser, or no browser: only the token is checked.
-        (None, None) => true,
+/// Rejects requests by pages of other origins.
+fn reject_cross_site(web: &Web, request: &Request) -> PageResult<()> {
+    let headers = request.headers();
+    let forwarded = || forwarded_host(headers.get_all("x-forwarded-host").iter().map(text));
+    // From anyone else, the header could name the host of any page.
+    let is_forwarded = client_address::is_trusted_proxy(web, request.extensions());
+    let host = is_forwarded.then(forwarded).flatten();
+    let site = RequestSite {
+        host: host.or_else(|| headers.get(HOST).map(text)),
+        origin: headers.get(ORIGIN).map(text),
+        fetch_site: headers.get("sec-fetch-site").map(text),
     };
-    if is_ours {
+    if site.is_same_origin() {
         return Ok(());
     }
     Err(PageError::Forbidden("cross-site request rejected; nothing was changed".to_owned()))
+}
+
+/// A header's text. Bytes that are no text match nothing.
+fn text(value: &HeaderValue) -> &str {
+    value.to_str().unwrap_or_default()
 }
 
 fn script_token(headers: &HeaderMap) -> Option<Secret> {
@@ -261,38 +275,4 @@ async fn first_field(body: Body, boundary: &str) -> PageResult<(Option<Secret>, 
     };
     let read = Bytes::from(read);
     Ok((given, Body::from_stream(futures_util::stream::iter([Ok(read)]).chain(stream))))
-}
-
-#[cfg(test)]
-mod tests {
-    use axum::http::{HeaderName, HeaderValue};
-
-    use super::*;
-
-    #[track_caller]
-    fn check(named: &[(&'static str, &'static str)], is_let_in: bool) {
-        let headers = named
-            .iter()
-            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
-        assert_eq!(refuse_other_sites(&headers.collect()).is_ok(), is_let_in, "{named:?}");
-    }
-
-    #[test]
-    fn only_our_own_pages_may_change_things() {
-        let host = ("host", "ratchet.example");
-        check(&[host], true);
-        check(&[host, ("sec-fetch-site", "same-origin")], true);
-        check(&[host, ("sec-fetch-site", "none")], true);
-        check(&[host, ("sec-fetch-site", "same-origin"), ("origin", "null")], true);
-        for site in ["same-site", "cross-site", ""] {
-            check(&[host, ("sec-fetch-site", site), ("origin", "https://ratchet.example")], false);
-        }
-        check(&[host, ("origin", "https://ratchet.example")], true);
-        check(&[host, ("origin", "https://evil.example")], false);
-        check(&[host, ("origin", "null")], false);
-        check(&[host, ("origin", "ratchet.example")], false);
-        let outer = ("x-forwarded-host", "outer.example");
-        check(&[host, outer, ("origin", "https://outer.example")], true);
-        check(&[host, outer, ("origin", "https://ratchet.example")], false);
-    }
 }

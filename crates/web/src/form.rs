@@ -1,5 +1,11 @@
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use axum::body::Body;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use maud::{Markup, html};
+
+use crate::csrf;
 use crate::page_error::PageError;
 use crate::request_context::{Params, RequestContext};
 use crate::web::Web;
@@ -19,7 +25,7 @@ impl FromRequest<Web> for PageForm {
         let (mut parts, body) = request.into_parts();
         let ctx = RequestContext::from_request_parts(&mut parts, web).await?;
         ctx.viewer.may_change()?;
-        let form = Params::from_request(Request::from_parts(parts, body), web).await?;
+        let form = ReceivedForm::read(parts, body, web).await?;
         Ok(Self { ctx, form })
     }
 }
@@ -39,7 +45,7 @@ impl FromRequest<Web> for ReviewForm {
         let (mut parts, body) = request.into_parts();
         let ctx = RequestContext::from_request_parts(&mut parts, web).await?;
         ctx.viewer.may_review()?;
-        let form = Params::from_request(Request::from_parts(parts, body), web).await?;
+        let form = ReceivedForm::read(parts, body, web).await?;
         Ok(Self { ctx, form })
     }
 }
@@ -51,5 +57,92 @@ impl FromRequest<Web> for Params {
     async fn from_request(request: Request, web: &Web) -> Result<Self, PageError> {
         let form = String::from_request(request, web).await;
         form.map(|form| Self::read(&form)).map_err(|why| PageError::Bad(why.to_string()))
+    }
+}
+
+/// What a form of a project's page sent, for the error page: an input that was refused is shown
+/// again, and not lost. Forms that show their own errors need it only for faults of the server.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ReceivedForm(Arc<Mutex<Option<Params>>>);
+
+/// Fields that people do not fill in, and see as little as on the form that was sent.
+const UNSEEN: [&str; 16] = [
+    "action",
+    "ask",
+    "attempt",
+    "back",
+    "col",
+    "do",
+    "id",
+    "kind",
+    "lease",
+    "next",
+    "observation",
+    "others",
+    "show",
+    "sure",
+    "turn",
+    "version",
+];
+/// Longer values, and those of several lines, get an area.
+const MAX_LINE: usize = 80;
+
+impl ReceivedForm {
+    async fn read(parts: Parts, body: Body, web: &Web) -> Result<Params, PageError> {
+        let sent = parts.extensions.get::<Self>().cloned();
+        let form = Params::from_request(Request::from_parts(parts, body), web).await?;
+        if let Some(sent) = sent {
+            *sent.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(form.clone());
+        }
+        Ok(form)
+    }
+
+    /// The same form again, filled in; `None` if none was sent, or if it has nothing to fill in.
+    pub(crate) fn again(&self, ctx: &RequestContext) -> Option<Markup> {
+        let sent = self.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let has_input = sent.pairs().any(|(name, _)| name != csrf::FIELD && !is_unseen(name));
+        has_input.then(|| {
+            html! {
+                h2 { "Your input" }
+                p.muted { "It is not saved. Correct it here and send it again." }
+                form.kept-input method="post" action=(ctx.here()) {
+                    (ctx.viewer.form_token.field())
+                    @for (at, (name, value)) in sent.pairs().enumerate() {
+                        @if name != csrf::FIELD { (kept(at, name, value)) }
+                    }
+                    button.button.primary type="submit" { "Send again" }
+                }
+            }
+        })
+    }
+}
+
+fn is_unseen(name: &str) -> bool {
+    UNSEEN.contains(&name)
+}
+
+/// Whether a field holds a secret, which no page shows again.
+fn is_secret(name: &str) -> bool {
+    let name = name.to_lowercase();
+    ["password", "secret", "token", "key"].iter().any(|word| name.contains(word))
+}
+
+fn kept(at: usize, name: &str, value: &str) -> Markup {
+    if is_unseen(name) {
+        return html! { input type="hidden" name=(name) value=(value); };
+    }
+    let id = format!("kept-{at}");
+    html! {
+        div.form-row {
+            label for=(id) { bdi { (name) } }
+            @if is_secret(name) {
+                input id=(id) name=(name) type="password" autocomplete="new-password";
+            } @else if value.len() > MAX_LINE || value.contains('\n') {
+                // Browsers drop the first line break of a textarea.
+                textarea id=(id) name=(name) rows="8" spellcheck="false" { "\n" (value) }
+            } @else {
+                input id=(id) name=(name) type="text" value=(value) autocomplete="off";
+            }
+        }
     }
 }

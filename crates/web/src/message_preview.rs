@@ -121,6 +121,17 @@ pub(crate) fn opening(payload: &str) -> String {
     }
 }
 
+/// The text that an output says after the last question; `None` if it has no messages with text.
+pub(crate) fn answer(payload: &str) -> Option<String> {
+    if payload.len() > READ_UP_TO {
+        return None;
+    }
+    let Reading::Messages(messages) = message_formats::read(payload) else { return None };
+    let new = messages.iter().skip(beginning(&messages, Side::Output));
+    let said: Vec<&str> = new.filter_map(words).collect();
+    (!said.is_empty()).then(|| said.join("\n\n"))
+}
+
 /// Text of a message, if any.
 fn words(message: &ChatMessage) -> Option<&str> {
     message.parts.iter().find_map(|part| match part {
@@ -176,6 +187,8 @@ mod tests {
         assert_eq!(new(&whole, Side::Output), 4);
         let answer = r#"[{"role": "assistant", "content": "On its way."}]"#;
         assert_eq!((new(answer, Side::Output), new(answer, Side::Input)), (0, 0));
+        assert_eq!(super::answer(&whole).as_deref(), Some("On its way."));
+        assert_eq!(super::answer(r#"{"a": 1}"#), None);
     }
 
     #[test]

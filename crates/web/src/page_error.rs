@@ -6,9 +6,11 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use ratchet_stages::dashboards::definitions::SaveError;
+use ratchet_stages::review::review_site::ReviewSiteError;
 use ratchet_store::StoreError;
 use uuid::Uuid;
 
+use crate::form::ReceivedForm;
 use crate::form_budget::FormError;
 use crate::frame::{self, Page, Section};
 use crate::request_context::{Link, RequestContext};
@@ -73,6 +75,7 @@ impl PageError {
             Self::TooSlow(_) => StatusCode::REQUEST_TIMEOUT,
             Self::NotFound(_) | Self::Store(StoreError::NotFound(_)) => StatusCode::NOT_FOUND,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
+            Self::Store(StoreError::Conflict(_)) => StatusCode::CONFLICT,
             Self::SignIn { .. } | Self::SignedOut => StatusCode::UNAUTHORIZED,
             Self::Elsewhere { .. } => StatusCode::SEE_OTHER,
             Self::Bad(_) | Self::Store(StoreError::BadQuery(_) | StoreError::Exists(_)) => {
@@ -103,6 +106,7 @@ impl PageError {
                 error @ (StoreError::NotFound(_)
                 | StoreError::BadQuery(_)
                 | StoreError::Exists(_)
+                | StoreError::Conflict(_)
                 | StoreError::DiskFull
                 | StoreError::DiskLow { .. }
                 | StoreError::TooSlow),
@@ -148,6 +152,15 @@ impl From<axum::Error> for PageError {
     }
 }
 
+impl From<ReviewSiteError> for PageError {
+    fn from(error: ReviewSiteError) -> Self {
+        match error {
+            ReviewSiteError::Store(error) => Self::Store(error),
+            other => Self::Bad(other.to_string()),
+        }
+    }
+}
+
 impl From<StoreError> for PageError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
@@ -177,7 +190,8 @@ impl IntoResponse for PageError {
         };
         let title = status.canonical_reason().unwrap_or("Request rejected");
         let mut response = (status, frame::bare(title, &body)).into_response();
-        response.extensions_mut().insert(ErrorPage { title, body });
+        let keeps_input = status == StatusCode::BAD_REQUEST || status.is_server_error();
+        response.extensions_mut().insert(ErrorPage { title, body, keeps_input });
         response
     }
 }
@@ -187,11 +201,16 @@ impl IntoResponse for PageError {
 struct ErrorPage {
     title: &'static str,
     body: Markup,
+    /// Whether the same form may succeed after a correction, or later.
+    keeps_input: bool,
 }
 
-/// Middleware that shows errors of a project's pages inside its frame, so that people can go on.
+/// Middleware that shows errors of a project's pages inside its frame, with the form that was sent,
+/// so that people can go on.
 pub(crate) async fn in_frame(State(web): State<Web>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
+    let form = ReceivedForm::default();
+    parts.extensions.insert(form.clone());
     let sent = parts.clone();
     let mut response = next.run(Request::from_parts(sent, body)).await;
     let Some(error) = response.extensions_mut().remove::<ErrorPage>() else { return response };
@@ -200,6 +219,7 @@ pub(crate) async fn in_frame(State(web): State<Web>, request: Request, next: Nex
         return response;
     };
     let mut page = Page::new(Section::of_path(parts.uri.path()), error.title);
-    page.body = html! { section.problem { (error.body) } };
+    let again = error.keeps_input.then(|| form.again(&ctx)).flatten();
+    page.body = html! { section.problem { (error.body) (again.unwrap_or_default()) } };
     (response.status(), page.show(&ctx)).into_response()
 }

@@ -18,6 +18,10 @@ mod lookup;
 mod comments;
 mod queue_menu;
 mod dataset_target;
+/// What a dataset still needs.
+mod dataset_guide;
+/// Chats with targets.
+mod target_chats;
 mod table_export;
 mod sessions;
 /// One session.
@@ -37,6 +41,14 @@ mod matrix;
 mod metrics;
 /// Online evaluators.
 mod evaluators;
+/// Runs of all datasets.
+mod experiments;
+/// Decisions of gates.
+mod gates;
+/// Targets that the server runs by itself.
+mod targets;
+/// Promotions of agent versions.
+mod promotions;
 /// Weekly quality reports.
 mod reports;
 mod gallery;
@@ -60,7 +72,7 @@ pub use reports::report_document;
 
 /// Paths without a project, which redirect to the viewer's first project. `/metrics` is not among them:
 /// it is for Prometheus.
-const SHORT: [&str; 18] = [
+const SHORT: [&str; 22] = [
     "traces",
     "observations",
     "sessions",
@@ -73,6 +85,10 @@ const SHORT: [&str; 18] = [
     "matrix",
     "evaluators",
     "datasets",
+    "targets",
+    "experiments",
+    "gates",
+    "promotions",
     "prompts",
     "agents",
     "playground",
@@ -94,6 +110,7 @@ pub fn pages(web: Web) -> Router {
         .merge(datasets::routes())
         .merge(prompts::routes())
         .merge(agents::routes())
+        .merge(targets::routes())
         .merge(playground::routes())
         .merge(chats::routes())
         .merge(dashboards::routes())
@@ -113,13 +130,17 @@ pub fn pages(web: Web) -> Router {
         .merge(matrix::routes())
         .merge(metrics::routes())
         .merge(evaluators::routes())
+        .merge(target_chats::routes())
+        .merge(experiments::routes())
+        .merge(gates::routes())
+        .merge(promotions::routes())
         .merge(reports::routes())
         // Named with its project, so that the error is shown in the project's frame.
         .route("/project/{project}/{*page}", any(not_found))
         .fallback(not_found)
         .with_state(web.clone())
         .merge(docs::pages())
-        .layer(from_fn_with_state(web.clone(), csrf::refuse))
+        .layer(from_fn_with_state(web.clone(), csrf::require_csrf_token))
         .layer(from_fn_with_state(web, page_error::in_frame))
         .layer(from_fn(policy::apply))
 }

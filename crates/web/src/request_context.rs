@@ -124,7 +124,9 @@ fn keep_to_queues(viewer: &Viewer, path: &str, project: &ProjectId) -> PageResul
     let home = Link::to_project(project, &[]);
     let queues = Link::to_project(project, &["queues"]);
     let is_of_queues = path == queues.path() || path.starts_with(&format!("{}/", queues.path()));
-    if viewer.can_read() || is_of_queues {
+    // The handler of media checks that they belong to a trace in a queue of theirs.
+    let is_media = path.starts_with(&format!("{}/", Link::to_project(project, &["media"]).path()));
+    if viewer.can_read() || is_of_queues || is_media {
         return Ok(());
     }
     if path == home.path() {

@@ -203,6 +203,13 @@ pub(crate) fn value(value: &ScoreValue) -> String {
     }
 }
 
+/// Scores with those of people first: they supersede the judge's, which stay visible.
+pub(crate) fn people_first(scores: &[Score]) -> Vec<&Score> {
+    let mut ordered: Vec<&Score> = scores.iter().collect();
+    ordered.sort_by_key(|score| score.source != ScoreSource::Annotation);
+    ordered
+}
+
 /// A score as a compact badge, with details in its tooltip.
 pub(crate) fn chip(score: &Score, ctx: &RequestContext) -> Markup {
     let shown = ratchet_core::record::limit::elide(&value(&score.value), 60).into_owned();

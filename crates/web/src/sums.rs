@@ -1,11 +1,13 @@
 //! Totals of the current scope: from hourly rollups, or from records where rollups lack a dimension.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
+use ratchet_core::environment::Environment;
 use ratchet_core::record::observation::ObservationKind;
 use ratchet_core::time::Timestamp;
 use ratchet_store::aggregate::{AggregateQuery, Dimension, Group, Step, Sums};
-use ratchet_store::query::{Condition, ObservationColumn, TimeRange};
+use ratchet_store::query::{Condition, ObservationColumn, Test, TimeRange};
 
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
@@ -18,8 +20,9 @@ const HOUR: i64 = 3_600 * 1_000_000_000;
 
 /// Sums over the observations of the chosen environment and agent, by time and dimension.
 ///
-/// The environment is grouped by and selected afterwards rather than filtered by: rollups can
-/// answer a grouping, a filter needs a scan. Rollups are not split by agent, so one agent is
+/// Without a chosen environment, those of judges and experiments are left out. The environment is
+/// grouped by and selected afterwards rather than filtered by: rollups can answer a grouping, a
+/// filter needs a scan. Rollups are not split by agent, so one agent is
 /// scanned, as far back as a page reads; see `agent_scan_start`.
 ///
 /// # Errors
@@ -51,19 +54,84 @@ async fn grouped(
     ctx: &RequestContext,
     question: AggregateQuery,
 ) -> PageResult<Vec<Group>> {
-    let chosen = ctx.scope.environment.as_deref();
-    let environment = chosen.map(|_| Dimension::Environment);
-    let by = environment.into_iter().chain(question.by).collect();
+    // A list of environments shows all of them.
+    let is_by_environment = question.by.contains(&Dimension::Environment);
+    let by = std::iter::once(Dimension::Environment).chain(question.by).collect();
     let question = AggregateQuery { by, ..question };
-    let groups = web.store.telemetry.aggregate(question).await?.groups;
-    let Some(chosen) = chosen else { return Ok(groups) };
-    let is_chosen =
-        |group: &Group| group.key.first().is_some_and(|key| key.as_deref() == Some(chosen));
-    let mut groups: Vec<Group> = groups.into_iter().filter(is_chosen).collect();
-    for group in &mut groups {
-        group.key.remove(0);
+    let mut groups = web.store.telemetry.aggregate(question).await?.groups;
+    let environment = |group: &Group| group.key.first().cloned().flatten().unwrap_or_default();
+    match ctx.scope.environment.as_deref() {
+        Some(chosen) => groups.retain(|group| environment(group) == chosen),
+        None if is_by_environment => {}
+        None => {
+            let left_out = internal(groups.iter().map(environment));
+            groups.retain(|group| !left_out.contains(&environment(group)));
+        }
     }
-    Ok(groups)
+    Ok(without_environment(groups))
+}
+
+/// Adds up the groups of all environments.
+fn without_environment(groups: Vec<Group>) -> Vec<Group> {
+    let mut places: BTreeMap<(Option<Timestamp>, Vec<Option<String>>), usize> = BTreeMap::new();
+    let mut sums: Vec<Group> = Vec::new();
+    for mut group in groups {
+        group.key.remove(0);
+        match places.entry((group.at, group.key.clone())) {
+            Entry::Occupied(place) => {
+                if let Some(known) = sums.get_mut(*place.get()) {
+                    known.sums.add(&group.sums);
+                }
+            }
+            Entry::Vacant(place) => {
+                place.insert(sums.len());
+                sums.push(group);
+            }
+        }
+    }
+    sums
+}
+
+/// The environments of judges and experiments among those with data: figures of all traffic leave
+/// them out, unless there is no other.
+fn internal(environments: impl Iterator<Item = String>) -> BTreeSet<String> {
+    let all: BTreeSet<String> = environments.collect();
+    let is_internal = |name: &String| !Environment::normalise(name).is_production_traffic();
+    if all.iter().all(is_internal) {
+        return BTreeSet::new();
+    }
+    all.into_iter().filter(is_internal).collect()
+}
+
+/// Environments of judges and experiments that figures of a time range leave out; none where one
+/// environment was chosen.
+///
+/// # Errors
+/// Fails only when the database does.
+pub(crate) async fn left_out(
+    web: &Web,
+    ctx: &RequestContext,
+    range: TimeRange,
+) -> PageResult<Vec<String>> {
+    if ctx.scope.environment.is_some() {
+        return Ok(Vec::new());
+    }
+    let question = AggregateQuery {
+        project: ctx.project_id(),
+        range,
+        by: vec![Dimension::Environment],
+        step: Step::Whole,
+        conditions: Vec::new(),
+    };
+    let groups = web.store.telemetry.aggregate(question).await?.groups;
+    let names = groups.into_iter().filter_map(|group| group.key.into_iter().next().flatten());
+    Ok(internal(names).into_iter().collect())
+}
+
+/// The condition that leaves environments out; none for none.
+pub(crate) fn without<C>(column: C, environments: Vec<String>) -> Option<Condition<C>> {
+    let test = (!environments.is_empty()).then_some(Test::NoneOf(environments))?;
+    Some(Condition { column, test })
 }
 
 /// Totals of a time range.

@@ -30,7 +30,7 @@ pub struct WebParts {
     /// Uploads that wait for confirmation.
     pub uploads: UploadStaging,
     /// Cache of recently read traces.
-    pub(crate) kept_steps: TraceCache,
+    pub(crate) trace_cache: TraceCache,
     /// Concurrency limit of event streams of chats, per user: each holds a connection while its
     /// page is open.
     pub(crate) streams: PermitPool<String>,
@@ -74,7 +74,7 @@ impl Web {
             model_calls: PermitPool::new(MODEL_CALLS.0, MODEL_CALLS.1),
             streams: PermitPool::new(STREAMS.0, STREAMS.1),
             uploads: UploadStaging::default(),
-            kept_steps: TraceCache::default(),
+            trace_cache: TraceCache::default(),
         }))
     }
 }

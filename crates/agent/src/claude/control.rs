@@ -9,10 +9,10 @@ use super::process::ClaudeProcess;
 /// What happens to the files that were changed since a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rewind {
-    /// It is only said what would.
-    Try,
-    /// They are as they were before it.
-    Do,
+    /// Only reports what would change.
+    DryRun,
+    /// Restores them as they were before it.
+    Apply,
 }
 
 /// What a rewind does, or would do.
@@ -21,7 +21,7 @@ pub enum Rewind {
 pub struct RewindReport {
     /// Whether it can be done.
     pub can_rewind: bool,
-    /// Which files change; only said by [`Rewind::Try`].
+    /// Which files change; only reported by [`Rewind::DryRun`].
     pub files_changed: Vec<String>,
     pub insertions: u64,
     pub deletions: u64,
@@ -77,7 +77,7 @@ impl ClaudeProcess {
         message: Uuid,
         rewind: Rewind,
     ) -> Result<RewindReport, ClaudeError> {
-        let is_dry = rewind == Rewind::Try;
+        let is_dry = rewind == Rewind::DryRun;
         let body = json!({"user_message_id": message.to_string(), "dry_run": is_dry});
         let answer = self.control("rewind_files", &body).await?;
         Ok(RewindReport::deserialize(&answer)?)

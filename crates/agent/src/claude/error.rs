@@ -43,5 +43,5 @@ pub enum ClaudeError {
     },
     /// What we would say cannot be written as JSON.
     #[error("cannot write it as JSON")]
-    Unspeakable(#[from] serde_json::Error),
+    NotSerializable(#[from] serde_json::Error),
 }

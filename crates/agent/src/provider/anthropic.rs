@@ -4,7 +4,7 @@ mod stream;
 mod batches;
 
 use ratchet_core::record::tokens::{Provenance, Tokens};
-use ratchet_core::record::usage::Usage;
+use ratchet_core::record::usage::{AnthropicCounts, Usage};
 use ratchet_core::unique_keys::duplicate_key;
 use reqwest::Client;
 use serde_json::Value;
@@ -47,7 +47,7 @@ impl Anthropic {
             let request = http::request_id(&answer);
             let body = http::whole(answer).await?;
             let message = serde_json::from_slice(&body)
-                .map_err(|error| ModelError::Garbled(error.to_string()))?;
+                .map_err(|error| ModelError::MalformedResponse(error.to_string()))?;
             let duplicate_key = duplicate_key(&body);
             return Ok(ProviderResponse { duplicate_key, ..response(&message, request)? });
         };
@@ -65,14 +65,15 @@ impl Anthropic {
         let body = request_body::countable(provider_request);
         let answer = self.wire.post("/v1/messages/count_tokens", &body).await?;
         let count = http::json(answer).await?["input_tokens"].as_u64();
-        let count = count.ok_or_else(|| ModelError::Garbled("no input_tokens".to_owned()))?;
+        let count =
+            count.ok_or_else(|| ModelError::MalformedResponse("no input_tokens".to_owned()))?;
         Ok(Tokens { count, provenance: Provenance::Measured })
     }
 }
 
 fn response(message: &Value, request: Option<String>) -> Result<ProviderResponse, ModelError> {
     let Some(blocks) = message["content"].as_array() else {
-        return Err(ModelError::Garbled("the message has no content".to_owned()));
+        return Err(ModelError::MalformedResponse("the message has no content".to_owned()));
     };
     let of_kind = |kind: &'static str| blocks.iter().filter(move |block| block["type"] == kind);
     let text = of_kind("text").filter_map(|block| block["text"].as_str()).collect();
@@ -85,7 +86,7 @@ fn response(message: &Value, request: Option<String>) -> Result<ProviderResponse
     Ok(ProviderResponse {
         text,
         calls: of_kind("tool_use").map(call).collect(),
-        stop: stop(message["stop_reason"].as_str().unwrap_or_default()),
+        stop: stop_reason(message["stop_reason"].as_str().unwrap_or_default()),
         usage: Some(usage(&message["usage"])?),
         cost: None,
         model: message["model"].as_str().map(str::to_owned),
@@ -94,8 +95,8 @@ fn response(message: &Value, request: Option<String>) -> Result<ProviderResponse
     })
 }
 
-fn stop(text_of: &str) -> StopReason {
-    match text_of {
+fn stop_reason(reason: &str) -> StopReason {
+    match reason {
         "end_turn" | "stop_sequence" => StopReason::Done,
         "tool_use" => StopReason::Tools,
         "max_tokens" => StopReason::MaxTokens,
@@ -107,18 +108,14 @@ fn stop(text_of: &str) -> StopReason {
 /// In this API `input_tokens` excludes cached tokens.
 fn usage(sent: &Value) -> Result<Usage, ModelError> {
     let count = |name: &str| sent[name].as_u64();
-    let (Some(input), Some(output)) = (count("input_tokens"), count("output_tokens")) else {
-        return Err(ModelError::Garbled("the message has no usage".to_owned()));
+    let missing = || ModelError::MalformedResponse("the message has no usage".to_owned());
+    let counts = AnthropicCounts {
+        input: Some(count("input_tokens").ok_or_else(missing)?),
+        cache_read: count("cache_read_input_tokens"),
+        cache_written: count("cache_creation_input_tokens"),
+        cache_written_1h: sent["cache_creation"]["ephemeral_1h_input_tokens"].as_u64(),
+        output: Some(count("output_tokens").ok_or_else(missing)?),
+        web_searches: sent["server_tool_use"]["web_search_requests"].as_u64(),
     };
-    let hour = sent["cache_creation"]["ephemeral_1h_input_tokens"].as_u64().unwrap_or(0);
-    let written = count("cache_creation_input_tokens").unwrap_or(0);
-    let kinds = [
-        ("input", input),
-        ("input_cached_tokens", count("cache_read_input_tokens").unwrap_or(0)),
-        ("input_cache_creation", written.saturating_sub(hour)),
-        ("input_cache_creation_1h", hour),
-        ("output", output),
-    ];
-    let used = kinds.into_iter().filter(|(kind, units)| *units > 0 || *kind == "output");
-    Ok(Usage::new(used.map(|(kind, units)| (kind.to_owned(), units)).collect()))
+    counts.usage().ok_or_else(missing)
 }

@@ -146,7 +146,7 @@ impl Bedrock {
             let request = answer.request_id().map(str::to_owned);
             let usage = answer.usage.as_ref().map(usage);
             let Some(ConverseOutput::Message(message)) = answer.output else {
-                return Err(ModelError::Garbled("the answer has no message".to_owned()));
+                return Err(ModelError::MalformedResponse("the answer has no message".to_owned()));
             };
             return Ok(response(message.content, &answer.stop_reason, usage, request));
         };
@@ -159,7 +159,7 @@ impl Bedrock {
 }
 
 /// Creates an HTTP client with the program's TLS provider and the environment's proxies.
-fn connection(resolver: Option<PolicyResolver>) -> SharedHttpClient {
+pub(crate) fn connection(resolver: Option<PolicyResolver>) -> SharedHttpClient {
     let client = Builder::new().build_with_connector_fn(move |settings, components| {
         let mut builder = Connector::builder()
             .proxy_config(ProxyConfig::from_env())

@@ -1,8 +1,7 @@
 /// Conversion of a request to one prompt.
 mod prompt;
-mod report;
-/// A temporary folder, deleted on drop.
-mod temp_folder;
+/// What the program prints of a call.
+pub(crate) mod report;
 
 use std::path::PathBuf;
 
@@ -13,8 +12,8 @@ use crate::claude::program;
 use crate::error::ModelError;
 use crate::provider::{Listener, ProviderRequest};
 use crate::response::ProviderResponse;
+use crate::temp_folder::TempFolder;
 use report::Report;
-use temp_folder::TempFolder;
 
 /// The maximum length of stderr in an error text.
 const MAX_STDERR_BYTES: u64 = 2_000;

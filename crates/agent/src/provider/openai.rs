@@ -56,7 +56,7 @@ fn response(completion: &Value, request: Option<String>) -> Result<ProviderRespo
     let choice = &completion["choices"][0];
     let message = &choice["message"];
     if !message.is_object() {
-        return Err(ModelError::Garbled("the completion has no message".to_owned()));
+        return Err(ModelError::MalformedResponse("the completion has no message".to_owned()));
     }
     let calls = message["tool_calls"].as_array().into_iter().flatten();
     let calls: Vec<ToolCall> = calls.map(call).collect::<Result<_, _>>()?;
@@ -88,6 +88,6 @@ fn call(call: &Value) -> Result<ToolCall, ModelError> {
     let arguments = call["function"]["arguments"].as_str().unwrap_or_default();
     let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
     let input = serde_json::from_str(arguments)
-        .map_err(|error| ModelError::Garbled(format!("arguments of a tool: {error}")))?;
+        .map_err(|error| ModelError::MalformedResponse(format!("arguments of a tool: {error}")))?;
     Ok(ToolCall { id: text_of(&call["id"]), name: text_of(&call["function"]["name"]), input })
 }

@@ -46,7 +46,10 @@ async fn a_document_fits_its_schema_or_is_no_answer() {
     let model = kit::anthropic(&server);
     let schema = json!({"type": "object", "required": ["score"],
                         "properties": {"score": {"type": "integer"}}});
-    let ask = LlmRequest { form: ResponseFormat::Json(schema), ..LlmRequest::new("How good?") };
+    let ask = LlmRequest {
+        response_format: ResponseFormat::Json(schema),
+        ..LlmRequest::new("How good?")
+    };
     let budget = Budget::unlimited();
     let answer = model.complete(&ask, &budget).await.unwrap();
     assert_eq!((answer.json, answer.calls.len()), (Some(json!({"score": 1})), 0));

@@ -10,7 +10,7 @@ use crate::kit;
 
 fn asks(names: &[&str]) -> Vec<BatchRequest> {
     let ask = |name: &str| LlmRequest {
-        form: ResponseFormat::Json(json!({"type": "object", "required": ["score"]})),
+        response_format: ResponseFormat::Json(json!({"type": "object", "required": ["score"]})),
         ..LlmRequest::new(format!("How good is {name}?"))
     };
     names.iter().map(|name| BatchRequest { name: (*name).to_owned(), ask: ask(name) }).collect()

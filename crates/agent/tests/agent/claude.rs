@@ -60,8 +60,9 @@ const ANSWER: &str = r#"{"type":"system","subtype":"init"}
 async fn the_program_is_asked_alone_in_an_empty_folder() {
     let claude = FakeClaude::saying(ANSWER);
     let schema = json!({"type": "object", "required": ["score"]});
-    let (system, form) = (vec![CacheablePart::new("Judge.")], ResponseFormat::Json(schema));
-    let ask = LlmRequest { system, form, ..LlmRequest::new("How good?") };
+    let (system, response_format) =
+        (vec![CacheablePart::new("Judge.")], ResponseFormat::Json(schema));
+    let ask = LlmRequest { system, response_format, ..LlmRequest::new("How good?") };
     let budget = Budget::unlimited();
     let answer = claude.model().complete(&ask, &budget).await.unwrap();
     assert_eq!(answer.json, Some(json!({"score": 1})));
@@ -118,8 +119,9 @@ async fn the_real_program_answers() {
     let failing = |status| Reply::failing(Failure::Status(status));
     server.script([failing(529), reply.clone(), reply, failing(401)]);
     let schema = json!({"type": "object", "required": ["score"]});
-    let (system, form) = (vec![CacheablePart::new("Judge.")], ResponseFormat::Json(schema));
-    let ask = LlmRequest { system, form, ..LlmRequest::new("How good?") };
+    let (system, response_format) =
+        (vec![CacheablePart::new("Judge.")], ResponseFormat::Json(schema));
+    let ask = LlmRequest { system, response_format, ..LlmRequest::new("How good?") };
     let budget = Budget::unlimited();
     let answer = model.complete(&ask, &budget).await.unwrap();
     assert_eq!((answer.json, answer.attempts), (Some(json!({"score": 1})), 2));

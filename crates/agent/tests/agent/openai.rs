@@ -13,7 +13,10 @@ async fn a_server_that_knows_no_schema_is_asked_in_words() {
     server.say(Reply::text("Sure:\n```json\n{\"score\": 1}\n```"));
     let model = kit::openai(&server);
     let schema = json!({"type": "object", "required": ["score"]});
-    let ask = LlmRequest { form: ResponseFormat::Json(schema), ..LlmRequest::new("How good?") };
+    let ask = LlmRequest {
+        response_format: ResponseFormat::Json(schema),
+        ..LlmRequest::new("How good?")
+    };
     let answer = model.complete(&ask, &Budget::unlimited()).await.unwrap();
     assert_eq!(answer.json, Some(json!({"score": 1})));
     let asked = server.requests();

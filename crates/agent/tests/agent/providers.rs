@@ -19,7 +19,7 @@ fn schema() -> Value {
 }
 
 fn document() -> LlmRequest {
-    LlmRequest { form: ResponseFormat::Json(schema()), ..LlmRequest::new("How good?") }
+    LlmRequest { response_format: ResponseFormat::Json(schema()), ..LlmRequest::new("How good?") }
 }
 
 #[tokio::test]

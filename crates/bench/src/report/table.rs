@@ -2,7 +2,7 @@ use crate::pages::{PageReading, TARGET_MS};
 use crate::record::Recording;
 use crate::score::{ScoringPace, Sent, TARGET_BYTES, TARGET_PER_100_MS};
 
-use super::{Idle, Peer, Report, chat_table, hold_table};
+use super::{Idle, Peer, Report, chat_table, experiment_table, hold_table};
 
 pub(super) fn report(report: &Report) -> String {
     let setting = &report.setting;
@@ -21,6 +21,7 @@ pub(super) fn report(report: &Report) -> String {
     text += &reading_table(report);
     text += &page_table(report);
     text += &scoring_table(report);
+    text += &report.experiments.as_ref().map(experiment_table::table_of).unwrap_or_default();
     text += &chat_table::tables(&report.relaying);
     text += &report.holding.as_ref().map(hold_table::table_of).unwrap_or_default();
     if let Some(peer) = &report.peer {

@@ -3,7 +3,7 @@
 use ratchet_server::api::audit::{AuditRequest, AuditView};
 use ratchet_server::api::origins::OriginsView;
 use ratchet_server::api::redaction::{
-    PresetView, RedactionRuleRequest, RedactionRuleView, TrialRequest, TrialView, refused,
+    PresetView, RedactionRuleRequest, RedactionRuleView, RedactionTrialView, TrialRequest, refused,
 };
 use ratchet_server::clock::Clock;
 use ratchet_stages::data_target::DataTarget;
@@ -124,7 +124,7 @@ impl Administration {
         &self,
         project: &str,
         request: TrialRequest,
-    ) -> anyhow::Result<TrialView> {
+    ) -> anyhow::Result<RedactionTrialView> {
         match &self.0 {
             DataTarget::Folder(folder) => {
                 let rules = folder.catalog.redaction_rules(ProjectId::parse(project)?).await?;

@@ -1,5 +1,5 @@
 use clap::{Args, Subcommand};
-use ratchet_server::api::agents::{AgentRequest, AgentView, AgentsView};
+use ratchet_server::api::agents::{AgentRequest, AgentView, AgentsView, PolicyRequest};
 
 use crate::data_target::{self, ProjectArgs};
 use crate::exit::Outcome;
@@ -70,8 +70,61 @@ struct SetArgs {
     /// Traces that people review per week
     #[arg(long, value_name = "N")]
     review_capacity: Option<u32>,
+    /// Half-width of the accuracy's interval that weekly samples are planned for, such as 0.1
+    #[arg(long, value_name = "SHARE")]
+    half_width: Option<f64>,
+    /// Share of the reviews for spot checks, from 0 to 0.5; they count for no estimate
+    #[arg(long, value_name = "SHARE")]
+    spot_share: Option<f64>,
+    #[command(flatten)]
+    promotion: PolicyArgs,
     #[command(flatten)]
     agents: ProjectArgs,
+}
+
+/// How versions of an agent are promoted.
+#[derive(Args, Debug)]
+struct PolicyArgs {
+    /// Let the label production of the agent's prompts move only by promotion or rollback
+    #[arg(long, value_name = "BOOL")]
+    promotion_required: Option<bool>,
+    /// Prompts of the agent, besides those of its versions; an empty value removes all
+    #[arg(long = "promotion-prompt", value_name = "NAME")]
+    prompts: Vec<String>,
+    /// Who approves promotions, by email address; an empty value means the owner
+    #[arg(long = "approver", value_name = "WHO")]
+    approvers: Vec<String>,
+    /// Whether a promotion needs the approval of a second person
+    #[arg(long, value_name = "BOOL")]
+    second_person: Option<bool>,
+    /// Environment that versions are promoted to
+    #[arg(long, value_name = "NAME")]
+    promotion_environment: Option<String>,
+    /// How long production is watched after a promotion
+    #[arg(long, value_name = "HOURS")]
+    watch_hours: Option<u32>,
+    /// Whether a significantly worse version is rolled back without asking
+    #[arg(long, value_name = "BOOL")]
+    automatic_rollback: Option<bool>,
+    /// Whether a promotion deploys, by the server's promotion.command or promotion.webhook
+    #[arg(long, value_name = "BOOL")]
+    promotion_deploys: Option<bool>,
+}
+
+impl PolicyArgs {
+    fn request(&self) -> PolicyRequest {
+        let list = |values: &[String]| (!values.is_empty()).then(|| values.to_vec());
+        PolicyRequest {
+            is_required: self.promotion_required,
+            prompts: list(&self.prompts),
+            approvers: list(&self.approvers),
+            second_person: self.second_person,
+            environment: self.promotion_environment.clone(),
+            watch_hours: self.watch_hours,
+            automatic_rollback: self.automatic_rollback,
+            deploys: self.promotion_deploys,
+        }
+    }
 }
 
 impl SetArgs {
@@ -89,6 +142,10 @@ impl SetArgs {
             user_satisfaction: self.user_satisfaction,
             traces_reviewed: self.traces_reviewed,
             review_capacity: self.review_capacity,
+            flagged_share: None,
+            half_width: self.half_width,
+            spot_share: self.spot_share,
+            promotion: Some(self.promotion.request()),
         }
     }
 }
@@ -159,7 +216,7 @@ fn agents_text(found: &AgentsView) -> String {
 }
 
 fn agent_text(agent: &AgentView) -> String {
-    let targets = &agent.targets;
+    let (targets, policy) = (&agent.targets, &agent.promotion);
     let percent = |share: f64| format!("{}%", (share * 1_000.0).round() / 10.0);
     let rows: Vec<[String; 2]> = [
         ("agent", agent.name.clone()),
@@ -175,6 +232,10 @@ fn agent_text(agent: &AgentView) -> String {
         ("target user satisfaction", percent(targets.user_satisfaction)),
         ("target traces reviewed", format!("{} per week", targets.traces_reviewed)),
         ("review capacity", format!("{} traces per week", agent.review_capacity)),
+        ("planned precision", format!("±{} points", (agent.half_width * 1_000.0).round() / 10.0)),
+        ("spot checks", percent(agent.spot_share)),
+        ("promotion required", if policy.is_required { "yes" } else { "no" }.to_owned()),
+        ("approvers", joined(&policy.approvers)),
     ]
     .map(|(name, value)| [name.to_owned(), one_line(&value)])
     .to_vec();

@@ -34,6 +34,8 @@ mod pane;
 mod fullscreen;
 /// `--print`: one message and its answer.
 mod one_shot;
+/// Conversations with targets.
+mod target;
 /// Signals that stop a chat.
 mod interrupts;
 
@@ -80,6 +82,15 @@ pub(crate) struct ChatArgs {
     /// Run the agent on this server, with a key in `RATCHET_PUBLIC_KEY` and `RATCHET_SECRET_KEY` that has the `chat` permission [default: run it locally on the data folder]
     #[arg(long, value_name = "URL", conflicts_with = "data")]
     server: Option<String>,
+    /// Talk to a target instead of `claude`: a target file, or the name of a target in ratchet.toml
+    #[arg(long, value_name = "FILE|NAME", conflicts_with_all = ["workspace", "trust", "no_trust", "resume", "fork", "attach", "model", "mode", "budget", "allow"])]
+    target: Option<String>,
+    /// With --target: its environment, such as beta
+    #[arg(long, value_name = "NAME", requires = "target")]
+    environment: Option<String>,
+    /// With --target: the dataset that + adds turns to
+    #[arg(long, value_name = "NAME", requires = "target")]
+    dataset: Option<String>,
     /// Working directory of the agent [default: the current one]
     #[arg(long, value_name = "DIR", conflicts_with = "fork")]
     workspace: Option<PathBuf>,
@@ -178,6 +189,9 @@ impl ChatArgs {
 
 /// Runs `ratchet chat`.
 pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<Outcome> {
+    if let Some(named) = &args.target {
+        return runtime::block_on(target::run(args, named));
+    }
     if let Some(url) = &args.server {
         let config = Config::load(&args.config, Vec::new())?;
         let venue = Venue { server: data_target::server(url, &config.credentials)?, set_up: None };

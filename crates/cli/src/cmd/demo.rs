@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::Args;
 use ratchet_core::calendar::Zone;
+use ratchet_core::judge::offline;
 use ratchet_core::time::Timestamp;
 use ratchet_server::clock::Clock;
 use ratchet_server::rate_limit::Rate;
@@ -19,6 +20,7 @@ use ratchet_store::project::ProjectId;
 use crate::config::layers::Flag;
 use crate::config::{Config, ConfigArgs};
 use crate::demo::closing_message::{self, Recorded};
+use crate::demo::gates;
 use crate::demo::ledger::Ledger;
 use crate::demo::scoring::{DemoScoring, Reports};
 use crate::demo::send::Client;
@@ -179,7 +181,7 @@ impl Load<'_> {
                 .with_context(|| format!("cannot write {}", file.display()))?;
         }
         if !self.args.unscored {
-            let judge = ("offline", Some(DELAY_SECONDS));
+            let judge = (offline::NAME, Some(DELAY_SECONDS));
             shipped::add(&self.store.catalog, self.project.clone(), judge, Clock::System.now())
                 .await?;
             if let Some(evaluators) = &self.evaluators {
@@ -199,11 +201,14 @@ impl Load<'_> {
         self.client.export(exports, tell).await?;
         self.client.score(thumbs).await?;
         self.client.create_catalog(&catalog).await?;
+        let mut gates = Vec::new();
         let reports = if self.args.unscored { None } else { Some(self.score(&ledger).await?) };
         if !self.args.unscored {
-            self.evaluated().await?;
+            self.client.score(catalog.run_scores).await?;
+            let place = (&self.store, &self.project);
+            gates = gates::decide(place, &self.timeline, self.client.web()).await?;
         }
-        Ok(Recorded { ledger, reports, took: started.elapsed() })
+        Ok(Recorded { ledger, reports, gates, took: started.elapsed() })
     }
 
     /// Waits until every trace is evaluated, so that the first look shows all verdicts.
@@ -229,7 +234,10 @@ impl Load<'_> {
             timeline: &self.timeline,
             ledger,
         };
-        Box::pin(scoring.run(|line| eprintln!("{line}"))).await
+        let reports = Box::pin(scoring.run(|line| eprintln!("{line}"))).await?;
+        self.evaluated().await?;
+        scoring.review(|line| eprintln!("{line}")).await?;
+        Ok(reports)
     }
 }
 

@@ -9,13 +9,17 @@ use std::io::{self, BufReader};
 use clap::{Args, Subcommand};
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::{self, Rubric};
-use ratchet_core::quality::calibration::sample::SIZE;
 use ratchet_core::quality::label::table::within;
 use ratchet_core::quality::label::{DATASET, Label, LabelOrigin, MAX_BY};
+use ratchet_core::review::session_sample::SIZE;
 use ratchet_server::clock::Clock;
 use ratchet_stages::data_target::ScoringTarget;
+use ratchet_stages::review::answer::Submission;
 use ratchet_stages::review::sampling::{self, SamplePlan};
+use ratchet_stages::review::session_answer::{self, SessionAnswer};
+use ratchet_stages::review::session_queue;
 use ratchet_stages::review::{judge_scores, labels};
+use ratchet_stages::sink::{LocalSink, Sink};
 
 use self::ask::{Answer, ask};
 use crate::data_target::{self, ScoringArgs};
@@ -139,6 +143,38 @@ async fn waiting(
     Ok(open.map(|(session, draw)| (session, Some(draw))).collect())
 }
 
+/// Where a label goes.
+enum Place<'a> {
+    /// A queue of the data folder, whose item the reviewer holds.
+    Queue(&'a LocalSink, Submission),
+    /// A server: it has the sample as a dataset, without leases.
+    Server,
+}
+
+/// Takes a session to label; `None` if someone else holds it.
+async fn hold<'a>(
+    target: &'a ScoringTarget,
+    to: (&str, &Rubric),
+    (by, session): (&str, &SessionId),
+) -> anyhow::Result<Option<Place<'a>>> {
+    let Sink::Local(local) = &target.sink else { return Ok(Some(Place::Server)) };
+    let now = Clock::System.now();
+    let queue = session_queue::ensure(local, to, now).await?;
+    let item = session_queue::choose(local, &queue, session, now).await?.id;
+    let lease = local.catalog.claim_review(queue.clone(), by.to_owned(), Some(item), now).await?;
+    Ok(lease.map(|lease| {
+        let submission = Submission {
+            attempt: lease.attempt,
+            queue,
+            item: lease.item.id,
+            reviewer: by.to_owned(),
+            author: None,
+            seconds: 0,
+        };
+        Place::Queue(local, submission)
+    }))
+}
+
 async fn label_each(
     target: &ScoringTarget,
     args: &LabelArgs,
@@ -148,6 +184,12 @@ async fn label_each(
     let mut typed = BufReader::new(io::stdin());
     let (mut kept, of) = (0, waiting.len());
     for (at, (session, drawn)) in waiting.into_iter().enumerate() {
+        let to = (args.at.dataset.as_str(), rubric);
+        let by = &args.who.by;
+        let Some(place) = hold(target, to, (by, &session)).await? else {
+            print(&format!("\nSession {session} is being reviewed by someone else; skipped\n"))?;
+            continue;
+        };
         let brief = brief::of(&target.source, &session).await?;
         print(&format!("\nSession {session} ({} of {of})\n{brief}\n", at + 1))?;
         let (marks, why) = match ask(rubric, &mut typed, &mut io::stdout())? {
@@ -156,12 +198,21 @@ async fn label_each(
             Answer::End => break,
         };
         let now = Clock::System.now();
-        let (by, rubric_name) = (args.who.by.clone(), rubric.name.clone());
+        let (by, rubric_name) = (by.clone(), rubric.name.clone());
         let (at, judged) = (now, None);
         let label = Label { session, by, at, why, rubric: rubric_name, marks, drawn, judged };
-        let place = (&target.source, &target.sink);
-        let to = (args.at.dataset.as_str(), rubric);
-        labels::keep(place, to, std::slice::from_ref(&label), now).await?;
+        match place {
+            Place::Queue(local, submission) => {
+                let (session, by) = (label.session.clone(), label.by.clone());
+                let (marks, why) = (label.marks.clone(), label.why.clone());
+                let answer = SessionAnswer { session, by, marks, why };
+                session_answer::submit(local, submission, to, answer, now).await?;
+            }
+            Place::Server => {
+                let place = (&target.source, &target.sink);
+                labels::keep(place, to, std::slice::from_ref(&label), now).await?;
+            }
+        }
         kept += 1;
         let judged = judge_scores::first(&target.source, &label.session, rubric, None).await?;
         print(&ask::revealed(&label, judged.as_ref(), rubric))?;

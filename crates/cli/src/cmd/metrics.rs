@@ -1,3 +1,10 @@
+/// Draws of samples on a Langfuse server.
+mod draw;
+/// Proposals for the split of samples.
+mod rebalance;
+/// A Langfuse server as the source.
+mod source;
+
 use clap::{Args, Subcommand};
 use ratchet_core::review::metrics::{Basis, EstimateView, MetricName, WeeklyMetric};
 use ratchet_core::review::phase_rules::RuleState;
@@ -5,11 +12,17 @@ use ratchet_core::review::weekly::{
     CategoryView, MonthAccuracy, WeeklyMetrics, interval_text, value_text,
 };
 use ratchet_server::api::review_metrics::ReviewMetricsRequest;
+use ratchet_server::clock::Clock;
+use ratchet_stages::review::weekly_metrics;
 
 use crate::data_target::{self, ProjectArgs};
 use crate::exit::Outcome;
 use crate::print::{print, table};
 use crate::runtime;
+use source::SourceArgs;
+
+/// The holder of the folder's lock, in messages of other processes.
+const COMMAND: &str = "ratchet metrics";
 
 /// `ratchet metrics …`
 #[derive(Args, Debug)]
@@ -23,7 +36,19 @@ enum Action {
     /// Show the metrics of a week, raw and weighted, with intervals and targets
     Week(WeekArgs),
     /// Show agent and judge accuracy by month
-    Months(ProjectArgs),
+    Months(MonthsArgs),
+    /// Show the split of the review sample that the reviews of the last quarter propose
+    Rebalance(rebalance::RebalanceArgs),
+    /// Draw a week's review sample from a Langfuse server into a queue there
+    Draw(draw::DrawArgs),
+}
+
+#[derive(Args, Debug)]
+struct MonthsArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    #[command(flatten)]
+    project: ProjectArgs,
 }
 
 #[derive(Args, Debug)]
@@ -48,6 +73,8 @@ struct WeekArgs {
     #[arg(long, conflicts_with = "json")]
     csv: bool,
     #[command(flatten)]
+    source: SourceArgs,
+    #[command(flatten)]
     project: ProjectArgs,
 }
 
@@ -57,6 +84,8 @@ pub(crate) fn run(command: &MetricsCommand) -> anyhow::Result<Outcome> {
         match &command.action {
             Action::Week(args) => week(args).await,
             Action::Months(args) => months(args).await,
+            Action::Rebalance(args) => rebalance::run(args).await,
+            Action::Draw(args) => draw::run(args).await,
         }
     })
 }
@@ -70,11 +99,20 @@ async fn week(args: &WeekArgs) -> anyhow::Result<Outcome> {
         release: args.release.clone(),
         format: None,
     };
-    let work =
-        data_target::with_project(&args.project, "ratchet metrics", async |target, project| {
-            target.week_metrics(&project.id, request).await
-        });
-    let metrics = work.await?;
+    let metrics = match &args.source.source {
+        Some(url) => {
+            source::with_site(&args.project, url, async |site| {
+                Ok(request.read(site, Clock::System.now()).await?)
+            })
+            .await?
+        }
+        None => {
+            data_target::with_project(&args.project, COMMAND, async |target, project| {
+                target.week_metrics(&project.id, request).await
+            })
+            .await?
+        }
+    };
     if args.csv {
         print(&metrics.to_csv())?;
     } else {
@@ -83,12 +121,22 @@ async fn week(args: &WeekArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-async fn months(args: &ProjectArgs) -> anyhow::Result<Outcome> {
-    let months = data_target::with_project(args, "ratchet metrics", async |target, project| {
-        target.month_metrics(&project.id).await
-    })
-    .await?;
-    args.output.show(&months, |months| months_text(months))?;
+async fn months(args: &MonthsArgs) -> anyhow::Result<Outcome> {
+    let months = match &args.source.source {
+        Some(url) => {
+            source::with_site(&args.project, url, async |site| {
+                Ok(weekly_metrics::months(site).await?)
+            })
+            .await?
+        }
+        None => {
+            data_target::with_project(&args.project, COMMAND, async |target, project| {
+                target.month_metrics(&project.id).await
+            })
+            .await?
+        }
+    };
+    args.project.output.show(&months, |months| months_text(months))?;
     Ok(Outcome::Done)
 }
 

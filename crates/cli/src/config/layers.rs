@@ -11,6 +11,13 @@ pub(crate) const PREFIX: &str = "RATCHET_";
 /// The file that is looked for in the current folder and in the data folder.
 pub(crate) const FILE_NAME: &str = "ratchet.toml";
 
+/// Sections whose entries have names of the operator's choice.
+const NAMED: [&str; 2] = [TARGETS, EVALUATOR_COMMANDS];
+/// Targets of experiments.
+pub(crate) const TARGETS: &str = "targets";
+/// Commands that judge answers.
+pub(crate) const EVALUATOR_COMMANDS: &str = "evaluators.commands";
+
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
@@ -47,26 +54,51 @@ pub(crate) struct Layers {
 struct File {
     path: PathBuf,
     values: BTreeMap<String, String>,
+    /// Entries that have names of the operator's choice, by section.
+    named: Vec<(&'static str, toml::Table)>,
+}
+
+/// An entry of a section whose names the operator chooses.
+#[derive(Clone, Debug)]
+pub(crate) struct NamedEntry {
+    pub(crate) name: String,
+    pub(crate) value: toml::Value,
+    /// The file that it stands in.
+    pub(crate) file: PathBuf,
 }
 
 impl Layers {
     /// Layers without a file yet. An empty environment variable counts as not set.
     pub(crate) fn new(flags: Vec<Flag>, environment: Vec<(String, String)>) -> Self {
         let set = environment.into_iter().filter(|(_, text)| !text.is_empty());
-        Self { flags, environment: set.collect(), files: Vec::new() }
+        Self { flags, environment: set.collect(), ..Self::default() }
     }
 
     /// Adds a file below those already there.
     pub(crate) fn add_file(&mut self, path: &Path) -> anyhow::Result<()> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read the configuration file {}", path.display()))?;
-        let table = text
+        let mut table = text
             .parse::<toml::Table>()
             .with_context(|| format!("{} is not valid TOML", path.display()))?;
+        let named = NAMED.map(|section| (section, take_section(&mut table, section)));
         let mut values = BTreeMap::new();
         flatten("", table, &mut values).with_context(|| format!("in {}", path.display()))?;
-        self.files.push(File { path: path.to_owned(), values });
+        self.files.push(File { path: path.to_owned(), values, named: named.into() });
         Ok(())
+    }
+
+    /// The entries of a section whose names the operator chooses; the strongest of each name.
+    pub(crate) fn named(&self, section: &str) -> Vec<NamedEntry> {
+        let mut found: BTreeMap<String, NamedEntry> = BTreeMap::new();
+        for file in &self.files {
+            let of_section = file.named.iter().filter(|(known, _)| *known == section);
+            for (name, value) in of_section.flat_map(|(_, table)| table) {
+                let (name, value, file) = (name.clone(), value.clone(), file.path.clone());
+                found.entry(name.clone()).or_insert(NamedEntry { name, value, file });
+            }
+        }
+        found.into_values().collect()
     }
 
     /// Adds the `ratchet.toml` of a folder, if it has one that was not added before.
@@ -125,6 +157,23 @@ fn variable_of(key: &str) -> String {
     format!("{PREFIX}{}", key.replace('.', "_").to_uppercase())
 }
 
+/// Takes a section out of a table; what is no table stays, and is refused as an unknown setting.
+fn take_section(table: &mut toml::Table, section: &str) -> toml::Table {
+    let (inner, last) = match section.rsplit_once('.') {
+        Some((outer, last)) => (table.get_mut(outer).and_then(toml::Value::as_table_mut), last),
+        None => (Some(table), section),
+    };
+    let Some(inner) = inner else { return toml::Table::new() };
+    match inner.remove(last) {
+        Some(toml::Value::Table(found)) => found,
+        Some(other) => {
+            inner.insert(last.to_owned(), other);
+            toml::Table::new()
+        }
+        None => toml::Table::new(),
+    }
+}
+
 fn same_file(one: &Path, other: &Path) -> bool {
     one == other
         || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
@@ -146,6 +195,7 @@ fn flatten(
             toml::Value::String(text) => text,
             toml::Value::Integer(number) => number.to_string(),
             toml::Value::Boolean(truth) => truth.to_string(),
+            toml::Value::Array(words) if is_command(&key) => serde_json::to_string(&words)?,
             toml::Value::Float(_) | toml::Value::Datetime(_) | toml::Value::Array(_) => {
                 bail!("`{key}` must be a string, a whole number or true/false")
             }
@@ -153,4 +203,9 @@ fn flatten(
         values.insert(key, text);
     }
     Ok(())
+}
+
+/// Whether a setting is a command, which may be written as a list of words.
+fn is_command(key: &str) -> bool {
+    key.starts_with("evaluators.code.") || key == "promotion.command"
 }

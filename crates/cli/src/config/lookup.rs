@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::anyhow;
 use ratchet_core::secret::Secret;
 
-use super::layers::{Layers, Source};
+use super::layers::{Layers, NamedEntry, Source};
 use super::value::{ByteSize, Count};
 
 /// What `config show` shows in place of a secret.
@@ -56,6 +56,11 @@ impl<'a> Lookup<'a> {
         };
         self.read.push(Effective { key, value: value.to_string(), source, about });
         Ok(value)
+    }
+
+    /// The entries of a section whose names the operator chooses.
+    pub(crate) fn named(&self, section: &str) -> Vec<NamedEntry> {
+        self.layers.named(section)
     }
 
     /// Reads a size in bytes.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::agents::{self, Environment};
 use super::conversation::Trial;
 use super::script::parse;
-use super::story::Run;
+use super::story::{Course, Run};
 use super::traffic::Traffic;
 use super::wire;
 
@@ -17,6 +17,10 @@ static DATA: LazyLock<Data> = LazyLock::new(|| parse(include_str!("data/catalog.
 /// Number of traces in the queue, and how many of them are done.
 const QUEUED: usize = 24;
 const DONE: usize = 9;
+/// Items of the quick check.
+const QUICK_ITEMS: usize = 12;
+/// The score that gates decide on.
+pub(crate) const ACCURACY: &str = "accuracy";
 
 #[derive(Debug, Deserialize)]
 struct Data {
@@ -57,6 +61,8 @@ pub(crate) struct Catalog {
     pub(crate) items: Vec<Value>,
     /// The output of each release for each item.
     pub(crate) run_items: Vec<Value>,
+    /// Whether it was right, as bodies of `POST /api/public/scores`.
+    pub(crate) run_scores: Vec<Value>,
     pub(crate) configs: Vec<Value>,
     /// The queue, without the ids of its configs.
     pub(crate) queue: Value,
@@ -78,6 +84,7 @@ pub(crate) fn of(traffic: &Traffic) -> Catalog {
         }),
         items: trials.clone().filter_map(|(nth, tried)| item(nth, tried)).collect(),
         run_items: trials.flat_map(|(nth, tried)| run_items(nth, tried)).collect(),
+        run_scores: traffic.trials.iter().flatten().map(run_score).collect(),
         configs: configs(),
         queue: json!({ "name": queue.name, "description": queue.description }),
         queued: unhappy(traffic).take(QUEUED).enumerate().map(queued).collect(),
@@ -118,17 +125,62 @@ fn item(nth: usize, tried: &[Trial]) -> Option<Value> {
 }
 
 fn run_items(nth: usize, tried: &[Trial]) -> Vec<Value> {
-    let one = |trial: &Trial| {
+    let linked = |trial: &Trial, name: String, description: &str| {
         let release = trial.run.release;
         json!({
-            "runName": format!("support-desk {}", release.version),
-            "runDescription": "Every item once, before the release goes out.",
+            "runName": name,
+            "runDescription": description,
             "metadata": { "version": release.version, "promptVersion": release.prompt_version },
             "datasetItemId": item_id(nth),
             "traceId": wire::hex(&trial.run.id),
         })
     };
-    tried.iter().map(one).collect()
+    let whole = |trial: &Trial| {
+        let name = run_name(trial.run.release.version);
+        linked(trial, name, "Every item once, before the release goes out.")
+    };
+    let mut items: Vec<Value> = tried.iter().map(whole).collect();
+    if let Some(newest) = tried.last().filter(|_| nth < QUICK_ITEMS) {
+        let name = quick_run_name(newest.run.release.version);
+        items.push(linked(newest, name, "The first items only, to save time."));
+    }
+    items
+}
+
+/// Returns the name of a release's run over all items.
+pub(crate) fn run_name(version: &str) -> String {
+    format!("support-desk {version}")
+}
+
+/// Returns the name of a release's run over the first items.
+pub(crate) fn quick_run_name(version: &str) -> String {
+    format!("support-desk {version}, quick check")
+}
+
+/// Returns the name of the dataset.
+pub(crate) fn dataset() -> &'static str {
+    &DATA.dataset.name
+}
+
+/// A verdict of the team's own check.
+fn run_score(trial: &Trial) -> Value {
+    let run = &trial.run;
+    let is_right = run.course == Course::Good;
+    let why = if is_right {
+        "Answers what was asked, from the order itself."
+    } else {
+        "The order was not looked up, and the customer is sent away."
+    };
+    json!({
+        "id": format!("accuracy-{}", wire::hex(&run.id)),
+        "traceId": wire::hex(&run.id),
+        "name": ACCURACY,
+        "value": u8::from(is_right),
+        "dataType": "NUMERIC",
+        "comment": why,
+        "environment": run.environment.name(),
+        "timestamp": run.root.end.to_string(),
+    })
 }
 
 fn configs() -> Vec<Value> {

@@ -1,5 +1,8 @@
 use std::time::Duration;
 
+use ratchet_core::gate::decision::Verdict;
+
+use super::gates::DecidedGate;
 use super::ledger::{Ledger, PlantedSession};
 use super::scoring::Reports;
 use super::send::Client;
@@ -11,6 +14,8 @@ pub(crate) struct Recorded {
     pub(crate) ledger: Ledger,
     /// `None` if only recorded.
     pub(crate) reports: Option<Reports>,
+    /// Empty if only recorded, and if an earlier demo of this folder has them.
+    pub(crate) gates: Vec<DecidedGate>,
     pub(crate) took: Duration,
 }
 
@@ -22,24 +27,48 @@ pub(crate) fn text(recorded: &Recorded, client: &Client, project: &str, stays_up
         None => String::new(),
     };
     let mut text = format!(
-        "\nRecorded {traces} traces with {spans} steps in {} sessions, {thumbs} thumbs{labels} in {:.1} s.\n",
+        "\nRecorded {traces} traces with {spans} observations in {} sessions, {thumbs} thumbs{labels} in {:.1} s.\n",
         sessions.len(),
         recorded.took.as_secs_f64()
     );
+    text += &gates(&recorded.gates);
     if stays_up {
         let pages = format!("{}/project/{project}", client.web());
         if let Some(reports) = &recorded.reports {
             let summary = reports.newest.summary();
             text += &format!("Last week: {}\n", summary.first().map_or("", String::as_str));
         }
-        text += &tour(&recorded.ledger, &pages, recorded.reports.is_some());
+        text += &tour(recorded, &pages);
         text += &format!("\nAPI:  {}\n", client.curl("traces?limit=5"));
         text += "\nPress Ctrl-C to stop.\n";
     }
     text
 }
 
-fn tour(ledger: &Ledger, pages: &str, is_scored: bool) -> String {
+/// How many gates passed, blocked or could not tell.
+fn gates(gates: &[DecidedGate]) -> String {
+    if gates.is_empty() {
+        return String::new();
+    }
+    let count = |verdict| gates.iter().filter(|gate| gate.verdict == verdict).count();
+    format!(
+        "Gates on runs of the support desk: {} passed, {} blocked, {} could not tell.\n",
+        count(Verdict::Pass),
+        count(Verdict::Block),
+        count(Verdict::Inconclusive)
+    )
+}
+
+fn blocked_gate(recorded: &Recorded, pages: &str) -> Option<(String, String)> {
+    let blocked = recorded.gates.iter().find(|gate| gate.verdict == Verdict::Block)?;
+    Some((
+        format!("The gate that blocked {}, and why; others passed or could not tell", blocked.run),
+        format!("{pages}/gates/{}", blocked.id),
+    ))
+}
+
+fn tour(recorded: &Recorded, pages: &str) -> String {
+    let (ledger, is_scored) = (&recorded.ledger, recorded.reports.is_some());
     let bad = &ledger.bad_release;
     let is_bad = |planted: &PlantedSession| {
         planted.release == bad.release
@@ -68,9 +97,10 @@ fn tour(ledger: &Ledger, pages: &str, is_scored: bool) -> String {
         format!("{pages}/observations?q=level%3Aerror%20version%3A{}", bad.release),
     ));
     stops.push((
-        "Releases 4.8.0 and 4.8.1 on the same questions".to_owned(),
+        "Three releases on the same questions".to_owned(),
         format!("{pages}/datasets/support-regressions/runs"),
     ));
+    stops.extend(blocked_gate(recorded, pages));
     stops.push((
         format!(
             "Where the money goes: {} reads whole tables, without a prompt cache",

@@ -11,11 +11,12 @@ use ratchet_core::quality::report::{ReportScope, WeekReport};
 use ratchet_core::time::Timestamp;
 use ratchet_stages::data_target::{ScoringOptions, ScoringTarget};
 use ratchet_stages::review::sampling::{self, SamplePlan};
-use ratchet_stages::review::{labels, panel};
+use ratchet_stages::review::{labels, panel, session_queue};
 use ratchet_stages::score::attach::Attach;
 use ratchet_stages::score::judge::Judge;
 use ratchet_stages::score::select_sessions::SessionFilter;
 use ratchet_stages::score::{Request, Rescore, ScoringContext, WritePolicy};
+use ratchet_stages::sink::Sink;
 use ratchet_stages::weekly_report::{AT_ONCE, SessionScoring, WeeklyPipeline};
 use ratchet_store::Store;
 use ratchet_store::project::ProjectId;
@@ -68,6 +69,13 @@ impl DemoScoring<'_> {
         self.scripted(&target, &rubric, (&labelled, Sitting::Second)).await?;
         let second_report = self.report(&target, &rubric, second).await?;
         tell(&format!("  {}", second_report.headline()));
+        Ok(Reports { newest: second_report, labels: labels.len() })
+    }
+
+    /// Draws both weeks for review, and answers as people would have done. The verdicts of the
+    /// online evaluator must be there: they decide what is drawn.
+    pub(crate) async fn review(&self, tell: impl Fn(&str)) -> anyhow::Result<()> {
+        let Timeline { first, second, .. } = self.timeline;
         let mut answers = 0;
         for (week, is_finished) in [(first, true), (second, false)] {
             let reviewed = ReviewedWeek {
@@ -81,7 +89,7 @@ impl DemoScoring<'_> {
             answers += reviewed.plant().await?;
         }
         tell(&format!("  {answers} traces of both weeks reviewed by people"));
-        Ok(Reports { newest: second_report, labels: labels.len() })
+        Ok(())
     }
 
     async fn target(&self) -> anyhow::Result<ScoringTarget> {
@@ -136,6 +144,10 @@ impl DemoScoring<'_> {
         let now = self.after(&self.timeline.first, LABEL);
         let given = review::labels(self.ledger, rubric, &drawn, now);
         labels::keep((&target.source, &target.sink), (DATASET, rubric), &given, now).await?;
+        if let Sink::Local(local) = &target.sink {
+            let sessions = given.iter().map(|label| label.session.clone());
+            session_queue::complete(local, (DATASET, rubric), sessions, now).await?;
+        }
         Ok(given)
     }
 

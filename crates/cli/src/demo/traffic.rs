@@ -13,7 +13,7 @@ pub(crate) struct Traffic {
     /// In order of their end.
     pub(crate) runs: Vec<Run>,
     pub(crate) thumbs: Vec<Thumb>,
-    /// What two releases made of each item of a dataset.
+    /// What the releases made of each item of a dataset.
     pub(crate) trials: Vec<Vec<Trial>>,
 }
 
@@ -24,7 +24,10 @@ impl Traffic {
     }
 }
 
-const ITEMS: usize = 16;
+/// Enough that an unchanged release passes a gate.
+const ITEMS: usize = 30;
+/// When the release before the second week was tried, in hours since that week began.
+const FIRST_TRIALS: i64 = -6 * 24;
 
 /// The first sessions of each agent happen just now, so that the newest page is never empty.
 const JUST_NOW: usize = 3;
@@ -93,22 +96,24 @@ impl Generator<'_> {
         (0..count).map(one).collect()
     }
 
-    /// The items of the dataset, each tried by the bad release and by the one that mends it.
+    /// The items of the dataset, each tried by the release of the first week, by the bad one and by
+    /// the one that mends it.
     fn trials(&self) -> Vec<Vec<Trial>> {
         let chance = self.chance.fork("trials");
-        let newest = agents::SUPPORT.releases.iter().rev().take(2).rev();
+        let releases = agents::SUPPORT.releases.iter();
         let tried = |nth: usize| {
             let try_one = |release: &'static Release| {
                 let minutes = i64::try_from(nth).unwrap_or(0);
+                let hour = (release.hour - 5).max(FIRST_TRIALS);
                 let begin = Beginning {
                     chance: chance.fork(&format!("item {nth}")),
-                    at: self.timeline.at_hour(release.hour - 5).plus_nanos(minutes * MINUTE),
+                    at: self.timeline.at_hour(hour).plus_nanos(minutes * MINUTE),
                     environment: Environment::Beta,
                     release,
                 };
                 conversation::trial(&agents::SUPPORT, &script::SUPPORT, begin)
             };
-            newest.clone().filter_map(try_one).collect()
+            releases.clone().filter_map(try_one).collect()
         };
         (0..ITEMS).map(tried).collect()
     }

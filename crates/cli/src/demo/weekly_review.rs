@@ -1,36 +1,54 @@
-//! Two weeks of review: what an online judge said of each trace, which traces were drawn on Monday,
-//! and what people answered.
+//! Two weeks of review: which traces were drawn on Monday, and what people answered. The judge is the
+//! online evaluator of the demo; every trace has its verdict before the first draw.
 
 use ratchet_core::calendar::Week;
 use ratchet_core::catalog::annotation::ItemStatus;
-use ratchet_core::id::{IdError, ScoreId, TraceId};
-use ratchet_core::record::field::{Field, Stamp, WriteKind};
-use ratchet_core::record::score::draft::ScoreDraft;
-use ratchet_core::record::score::rule::SentValue;
-use ratchet_core::record::score::{ScoreSource, ScoreTarget};
+use ratchet_core::id::TraceId;
+use ratchet_core::payload::{Json, Payload};
 use ratchet_core::record::trace::Trace;
 use ratchet_core::review::category::Category;
+use ratchet_core::review::draw::DrawnTrace;
 use ratchet_core::review::sampler::order_key;
 use ratchet_core::time::Timestamp;
-use ratchet_stages::record::scores;
+use ratchet_stages::review::answer::{self, Answer, NewCase, Reviewed, Submission};
+use ratchet_stages::review::review_site::ReviewSite;
 use ratchet_stages::review::weekly_draw;
 use ratchet_store::Store;
 use ratchet_store::catalog::QueueId;
 use ratchet_store::project::ProjectId;
-use ratchet_store::query::{
-    Detail, Direction, PageNumber, Paging, TimeRange, TraceOrder, TraceQuery,
-};
-use ratchet_store::review_signals::{CORRECTNESS, QUALITY};
+use ratchet_store::query::PageNumber;
 
 use super::ledger::Ledger;
 use super::story::Course;
+use super::timeline::MINUTE;
 
-/// The person who answers.
-const REVIEWER: &str = "ada.marsh";
+/// The people who answer, in turn.
+const REVIEWERS: [&str; 2] = ["ada.marsh", "noor.weber"];
 /// Everything of a demo's week.
 const ALL: u64 = 10_000;
+/// What reviewers say of a wrong answer, and what the right one would have been.
+const WRONG: [(&str, &str); 4] = [
+    (
+        "It says that it is done, and no tool call did it.",
+        "Say what could not be done and why, and offer to try again or to hand over to a person.",
+    ),
+    (
+        "The number does not come from a tool.",
+        "Name only values that a tool returned, with the date they are from.",
+    ),
+    (
+        "It did something else than what was asked.",
+        "Do what was asked first, and propose the rest as a next step.",
+    ),
+    (
+        "It gave up after a failed call.",
+        "Retry the failed call once with corrected arguments, then say plainly what is missing.",
+    ),
+];
+const JUDGE_TOO_KIND: &str = "The calls look clean, but the answer is wrong.";
+const JUDGE_TOO_STRICT: &str = "The failed call was retried, and the answer is right.";
 
-/// A week to be judged, drawn and answered.
+/// A week to be drawn and answered.
 #[derive(Debug)]
 pub(crate) struct ReviewedWeek<'a> {
     pub(crate) store: &'a Store,
@@ -44,118 +62,121 @@ pub(crate) struct ReviewedWeek<'a> {
 }
 
 impl ReviewedWeek<'_> {
-    /// Plants the week; returns how many answers people gave.
+    /// Draws the week and answers; returns how many answers people gave.
     pub(crate) async fn plant(&self) -> anyhow::Result<usize> {
-        let traces = self.traces().await?;
-        let verdicts = traces.iter().map(|trace| self.verdict(trace));
-        self.write(verdicts.collect::<Result<_, _>>()?, self.week.end()).await?;
         let mut answered = 0;
-        for target in weekly_draw::targets(self.store, self.project, self.week).await? {
-            let of = (self.project, self.week);
-            let report = weekly_draw::draw(self.store, of, &target, self.monday).await?;
-            answered += self.answer(&report.queue_id, &traces).await?;
+        let site = ReviewSite::local(self.store, self.project);
+        for target in weekly_draw::targets(&site, self.week).await? {
+            let report = weekly_draw::draw(&site, self.week, &target, self.monday).await?;
+            answered += self.answer(&report.queue_id).await?;
         }
         Ok(answered)
     }
 
-    async fn traces(&self) -> anyhow::Result<Vec<Trace>> {
-        let query = TraceQuery {
-            project: self.project.clone(),
-            range: TimeRange { from: Some(self.week.start()), to: Some(self.week.end()) },
-            conditions: Vec::new(),
-            order: (TraceOrder::Timestamp, Direction::Ascending),
-            paging: Paging::Numbered(PageNumber { page: 1, limit: ALL }),
-            detail: Detail::Row,
-        };
-        Ok(self.store.telemetry.traces(query).await?.rows)
-    }
-
-    /// Whether an answer was right: mostly, as its conversation went.
-    fn is_correct(&self, trace: &Trace) -> bool {
-        let session = trace.session.as_ref().map(ToString::to_string).unwrap_or_default();
-        let course = self.ledger.sessions.get(&session).map(|planted| planted.course);
-        let share = match course {
-            Some(Course::Failing) => 60,
-            Some(Course::Rocky) => 190,
-            Some(Course::Good) | None => 248,
-        };
-        chance(&trace.id, "truth") < share
-    }
-
-    /// What the online judge said: right most of the time, lenient rather than strict.
-    fn verdict(&self, trace: &Trace) -> Result<ScoreDraft, IdError> {
-        let good = if self.is_correct(trace) {
-            chance(&trace.id, "judge") < 244
-        } else {
-            chance(&trace.id, "judge") < 70
-        };
-        let spread = f64::from(chance(&trace.id, "quality")) / 255.0;
-        let value = if good { 0.7 + 0.28 * spread } else { 0.1 + 0.3 * spread };
-        let value = (value * 100.0).round() / 100.0;
-        self.score(trace, (QUALITY, ScoreSource::Eval), value)
-    }
-
-    /// People answer what was drawn, through the API: scores with the source of pages need a config. In a week that is not finished, some of the categories with
+    /// People answer what was drawn. In a week that is not finished, some of the categories with
     /// many traces are left.
-    async fn answer(&self, queue: &str, traces: &[Trace]) -> anyhow::Result<usize> {
+    async fn answer(&self, queue: &str) -> anyhow::Result<usize> {
         let draws = self.store.catalog.draws(self.project.clone(), self.week.to_string()).await?;
-        let drawn = draws.into_iter().filter(|draw| draw.queue == queue);
-        let mut answers = Vec::new();
-        for one in drawn.flat_map(|draw| draw.traces) {
-            let left = matches!(one.category, Category::W6 | Category::W5) && one.taken > 8;
-            let trace = traces.iter().find(|trace| trace.id.to_string() == one.trace);
-            let Some(trace) = trace else { continue };
-            if self.is_finished || !left || chance(&trace.id, "reviewed") < 150 {
-                answers.push(trace);
-            }
-        }
-        let answer = |trace: &&Trace| {
-            let value = if self.is_correct(trace) { 1.0 } else { 0.0 };
-            let mut draft = self.score(trace, (CORRECTNESS, ScoreSource::Api), value)?;
-            draft.author = Field::new(REVIEWER.to_owned(), draft.stamp);
-            Ok::<_, IdError>(draft)
-        };
-        self.write(answers.iter().map(answer).collect::<Result<_, _>>()?, self.monday).await?;
-        self.complete(queue, &answers).await?;
-        Ok(answers.len())
-    }
-
-    /// Marks the items of answered traces as done.
-    async fn complete(&self, queue: &str, answered: &[&Trace]) -> anyhow::Result<()> {
+        let drawn: Vec<DrawnTrace> =
+            draws.into_iter().filter(|draw| draw.queue == queue).flat_map(|it| it.traces).collect();
         let of = QueueId { project: self.project.clone(), queue: queue.to_owned() };
         let page = PageNumber { page: 1, limit: ALL };
         let open = Some(ItemStatus::Pending);
-        let items = self.store.catalog.queue_items(of.clone(), open, page).await?;
-        let is_answered =
-            |object: &str| answered.iter().any(|trace| trace.id.to_string() == object);
-        for item in items.rows.into_iter().filter(|item| is_answered(&item.object)) {
-            let done = Some(ItemStatus::Completed);
-            self.store.catalog.set_queue_item(of.clone(), item.id, done, self.monday).await?;
+        let items = self.store.catalog.queue_items(of.clone(), open, page).await?.rows;
+        let mut answered = 0;
+        for item in items {
+            let Some(one) = drawn.iter().find(|one| one.trace == item.object) else { continue };
+            let id = TraceId::parse(&one.trace)?;
+            let is_many = matches!(one.category, Category::W6 | Category::W5) && one.taken > 8;
+            if !self.is_finished && is_many && chance(&id, "reviewed") >= 150 {
+                continue;
+            }
+            let trace = self.store.telemetry.trace(self.project.clone(), id).await?;
+            let Some(trace) = trace else { continue };
+            let minutes = i64::try_from(answered).unwrap_or(0);
+            let now = self.monday.plus_nanos(minutes * MINUTE);
+            self.submit((&of, item.id), (&trace, one.category), now).await?;
+            answered += 1;
         }
+        Ok(answered)
+    }
+
+    /// One answer, saved as the review page does.
+    async fn submit(
+        &self,
+        (queue, item): (&QueueId, String),
+        (trace, category): (&Trace, Category),
+        now: Timestamp,
+    ) -> anyhow::Result<()> {
+        let reviewer = REVIEWERS[usize::from(chance(&trace.id, "reviewer") < 80)];
+        let submission = Submission {
+            attempt: 0,
+            queue: queue.clone(),
+            item,
+            reviewer: reviewer.to_owned(),
+            author: Some(reviewer.to_owned()),
+            seconds: 12 + u64::from(chance(&trace.id, "seconds")) / 4,
+        };
+        let reviewed = Reviewed {
+            trace: trace.id.clone(),
+            observation: None,
+            environment: trace.environment.clone(),
+        };
+        let answer = self.says(trace, category);
+        let place = (self.store, &self.store.catalog);
+        answer::submit(place, submission, (&reviewed, answer), now).await?;
         Ok(())
     }
 
-    fn score(
-        &self,
-        trace: &Trace,
-        (name, source): (&str, ScoreSource),
-        value: f64,
-    ) -> Result<ScoreDraft, IdError> {
-        let id = ScoreId::parse(&format!("demo-{name}-{}", trace.id))?;
-        let at = if name == QUALITY { trace.timestamp } else { self.monday };
-        let stamp = Stamp::stated(at, WriteKind::Create);
-        let target = ScoreTarget::Trace(trace.id.clone());
-        Ok(ScoreDraft {
-            name: Some(name.to_owned()),
-            value: Some(SentValue::Number(value)),
-            environment: Field::new(trace.environment.clone(), stamp),
-            ..ScoreDraft::new(id, target, source, stamp)
-        })
+    /// What a person says of a trace.
+    fn says(&self, trace: &Trace, category: Category) -> Answer {
+        let is_correct = self.is_correct(trace, category);
+        let (wrong, right) = WRONG[usize::from(chance(&trace.id, "why")) % WRONG.len()];
+        let judge_error = match (category.judged_good(), is_correct) {
+            (Some(true), false) => Some(JUDGE_TOO_KIND.to_owned()),
+            (Some(false), true) => Some(JUDGE_TOO_STRICT.to_owned()),
+            _ => None,
+        };
+        let content = trace.content.as_ref();
+        let recorded = content.and_then(|it| it.output.as_ref()).map(Payload::to_json);
+        // Most failures become cases, and a few good answers.
+        let is_case = chance(&trace.id, "case") < if is_correct { 20 } else { 170 };
+        let case = trace.agent.clone().filter(|_| is_case).map(|agent| NewCase {
+            agent,
+            input: content.and_then(|it| it.input.as_ref()).map(Payload::to_json),
+            expected_output: if is_correct {
+                recorded
+            } else {
+                Some(Json::from_value(&right.into()))
+            },
+        });
+        Answer {
+            is_correct,
+            helpfulness: Some(if is_correct { 1.0 } else { 0.0 }),
+            comment: (!is_correct).then(|| wrong.to_owned()),
+            judge_error,
+            case,
+            ..Answer::default()
+        }
     }
 
-    async fn write(&self, drafts: Vec<ScoreDraft>, now: Timestamp) -> anyhow::Result<()> {
-        let store = (&self.store.telemetry, &self.store.catalog);
-        Ok(scores::write(store, self.project.clone(), drafts, now).await?)
+    /// Whether an answer was right: as its conversation went, and as its user said.
+    fn is_correct(&self, trace: &Trace, category: Category) -> bool {
+        let session = trace.session.as_ref().map(ToString::to_string).unwrap_or_default();
+        let course = self.ledger.sessions.get(&session).map(|planted| planted.course);
+        let course = course.unwrap_or(Course::Good);
+        let percent: u32 = match (course, category.thumb()) {
+            (Course::Failing, Some(false)) => 8,
+            (Course::Failing, None) => 18,
+            (Course::Failing, Some(true)) => 75,
+            (Course::Rocky, Some(false)) => 25,
+            (Course::Rocky, None) => 75,
+            (Course::Good, Some(false)) => 45,
+            (Course::Rocky, Some(true)) => 92,
+            (Course::Good, None) => 97,
+            (Course::Good, Some(true)) => 99,
+        };
+        u32::from(chance(&trace.id, "truth")) * 100 < percent * 256
     }
 }
 

@@ -2,6 +2,8 @@
 
 /// What an agent may spend, see and trust.
 mod bounds;
+/// Chats with targets.
+mod targets;
 mod terminal;
 mod together;
 

@@ -10,12 +10,14 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
+use ratchet_core::gate::decision::Verdict;
 use ratchet_core::record::observation::ObservationKind;
 use ratchet_core::record::score::Score;
 use ratchet_core::record::session::Session;
 use ratchet_core::record::trace::Trace;
 use ratchet_store::Store;
 use ratchet_store::aggregate::{AggregateQuery, Dimension, Group, Step};
+use ratchet_store::catalog::{GateQuery, StoredGate};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Direction, ObservationColumn, PageNumber, Paging, ScoreQuery, ScoresOn,
@@ -45,6 +47,8 @@ struct Left {
     /// Failed observations by name, of the planted release.
     errors: BTreeMap<String, i64>,
     unknown_costs: i64,
+    /// Newest first.
+    gates: Vec<StoredGate>,
 }
 
 fn read(data: &Path) -> Left {
@@ -85,8 +89,15 @@ fn read(data: &Path) -> Left {
         let costs = telemetry.aggregate(sums(Dimension::Session, Vec::new())).await.unwrap().groups;
         let bad = vec![Condition::equals(ObservationColumn::Version, "4.8.0".to_owned())];
         let names = telemetry.aggregate(sums(Dimension::Name, bad)).await.unwrap().groups;
+        let gates = GateQuery {
+            project: project.clone(),
+            dataset: None,
+            run: None,
+            page: PageNumber { page: 1, limit: 10 },
+        };
         let key = |group: &Group| group.key[0].clone().unwrap_or_default();
         Left {
+            gates: folder.catalog.gates(gates).await.unwrap().rows,
             traces: telemetry.traces(traces).await.unwrap().rows,
             sessions: telemetry.sessions(sessions).await.unwrap().rows,
             scores: telemetry.scores(scores).await.unwrap().rows,
@@ -120,9 +131,37 @@ fn what_was_planted_is_recorded_and_every_statement_of_the_reports_is_true() {
     let (data, ledger, output) = scored("3");
     let left = read(data.path());
     check_recorded(&left, &ledger, &output);
+    check_gates(&left.gates, &output);
     for week in [1, 2] {
         claims::check(&report(data.path(), &ledger, week), &ledger, week, &left);
     }
+    check_reviewed(data.path(), &ledger);
+}
+
+/// Both weeks were drawn by the verdicts of the evaluator, and people's answers make a believable
+/// matrix: failures where signals are bad, and cases for datasets.
+fn check_reviewed(data: &Path, ledger: &Ledger) {
+    let ask = |args: &[&str]| -> Value {
+        let said = ok(ratchet(args).arg("--json").arg("--data").arg(data).env("TZ", "UTC"));
+        serde_json::from_str(&said).unwrap()
+    };
+    for (week, is_provisional) in [(&ledger.weeks[0], false), (&ledger.weeks[1], true)] {
+        let found = ask(&["metrics", "week", "--of", week]);
+        assert_eq!(found["provisional"], is_provisional, "{found}");
+        let metric = |at: usize| found["metrics"][at]["weighted"]["value"].as_f64().unwrap();
+        let (agent, judge, grown) = (metric(0), metric(1), metric(4));
+        assert!((0.5..0.97).contains(&agent) && judge > 0.7 && grown >= 5.0, "{found}");
+        let accuracy = |name: &str| {
+            let all = found["categories"].as_array().unwrap();
+            let category = all.iter().find(|one| one["category"] == name);
+            category.and_then(|one| one["accuracy"]["value"].as_f64())
+        };
+        assert!(accuracy("W1").is_none_or(|value| value < 0.5), "{found}");
+        assert!(accuracy("W6").unwrap() > 0.7, "{found}");
+    }
+    let evaluators = ask(&["evaluators", "list"]);
+    let agreement = &evaluators["evaluators"][0]["agreement"];
+    assert!(agreement["n"].as_u64().unwrap() > 100, "{evaluators}");
 }
 
 /// The report of a week as JSON and as Markdown, from the stored scores.
@@ -165,6 +204,29 @@ fn check_recorded(left: &Left, ledger: &Ledger, output: &str) {
     let planted: i64 = of_bad.map(|it| it.errors_of(&ledger.bad_release.tool)).sum();
     assert_eq!(left.errors[&ledger.bad_release.tool], planted);
     assert!(planted > 100, "{planted}");
+}
+
+/// One gate blocked with its reason, one could not tell, the others passed.
+fn check_gates(gates: &[StoredGate], output: &str) {
+    let report =
+        |gate: &StoredGate| -> Value { serde_json::from_str(gate.report.as_str()).unwrap() };
+    let found: Vec<(String, Verdict)> = gates
+        .iter()
+        .map(|gate| (report(gate)["run"].as_str().unwrap().to_owned(), gate.verdict))
+        .collect();
+    let planted = [
+        ("support-desk 4.8.1", Verdict::Pass),
+        ("support-desk 4.8.1, quick check", Verdict::Inconclusive),
+        ("support-desk 4.8.0", Verdict::Block),
+        ("support-desk 4.7.2", Verdict::Pass),
+    ];
+    assert_eq!(found, planted.map(|(run, verdict)| (run.to_owned(), verdict)));
+    let blocked = report(&gates[2]);
+    let sentence = blocked["sentence"].as_str().unwrap();
+    assert!(sentence.contains("It is worse than the baseline"), "{sentence}");
+    assert!(blocked["flips"].as_array().unwrap().len() > 10, "{blocked}");
+    assert!(report(&gates[1])["itemsNeeded"].as_u64().unwrap() > 12);
+    assert!(output.contains("2 passed, 1 blocked, 1 could not tell"), "{output}");
 }
 
 /// The costly agent costs several times as much a session as any other.

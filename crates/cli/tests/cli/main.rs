@@ -43,6 +43,16 @@ mod doctor;
 mod crash;
 /// Online evaluators, also through kills and outages.
 mod evaluators;
+/// Decisions on runs, as CI makes them.
+mod gates;
+/// Versions of agents on their way to production, and back.
+mod promotions;
+/// Agents on datasets.
+mod experiments;
+/// Agents of all kinds on datasets.
+mod experiment_targets;
+/// Experiments that a server runs by itself.
+mod server_experiments;
 /// Disks that are full, locked or cut off.
 mod disks;
 /// Clients that are slow, silent or gone.

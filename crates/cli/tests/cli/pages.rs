@@ -28,6 +28,8 @@ mod taken;
 mod acting;
 mod people;
 mod shelf;
+/// Compared runs, and chats with targets.
+mod experiments;
 /// Reviews of queue items.
 mod review;
 /// Cases of datasets: uploaded, added, changed.

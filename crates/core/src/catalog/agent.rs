@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use super::validation::Invalid;
 use crate::calendar::Week;
+use crate::promotion::policy::PromotionPolicy;
+use crate::review::allocation::HALF_WIDTH;
 use crate::time::Timestamp;
 
 /// Agents that a project gets from its traffic. A program that puts an id into its agent's name
@@ -19,6 +21,8 @@ pub const MAX_ENTRIES: usize = 50;
 pub const DEFAULT_REVIEW_CAPACITY: u32 = 50;
 /// The largest weekly review capacity.
 pub const MAX_REVIEW_CAPACITY: u32 = 10_000;
+/// The largest share of spot checks: estimates need the rest.
+pub const MAX_SPOT_SHARE: f64 = 0.5;
 
 /// The queue of weekly reviews in a project with one agent; in others its name has the agent's
 /// before it.
@@ -40,6 +44,14 @@ pub struct AgentSettings {
     pub targets: AgentTargets,
     /// Traces that people review per week.
     pub review_capacity: u32,
+    /// Share of the reviews without feedback for traces that the judge flagged, accepted by a
+    /// person; the default split when `None`.
+    pub flagged_share: Option<f64>,
+    /// Half-width of the accuracy's interval that its samples are planned for.
+    pub half_width: f64,
+    /// Share of the reviews for spot checks, which count for no estimate.
+    pub spot_share: f64,
+    pub promotion: PromotionPolicy,
 }
 
 /// The targets that an agent's weekly metrics are compared with.
@@ -73,6 +85,10 @@ impl Default for AgentSettings {
             datasets: Vec::new(),
             targets: AgentTargets::default(),
             review_capacity: DEFAULT_REVIEW_CAPACITY,
+            flagged_share: None,
+            half_width: HALF_WIDTH,
+            spot_share: 0.0,
+            promotion: PromotionPolicy::default(),
         }
     }
 }
@@ -94,6 +110,15 @@ impl AgentSettings {
                 return invalid(field, "a number from 0 to 1");
             }
         }
+        if self.flagged_share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
+            return invalid("flaggedShare", "a number from 0 to 1");
+        }
+        if !(self.half_width > 0.0 && self.half_width < 1.0) {
+            return invalid("halfWidth", "a number between 0 and 1");
+        }
+        if !(0.0..=MAX_SPOT_SHARE).contains(&self.spot_share) {
+            return invalid("spotShare", format!("a number from 0 to {MAX_SPOT_SHARE}"));
+        }
         if !(1..=MAX_REVIEW_CAPACITY).contains(&self.review_capacity) {
             return invalid("reviewCapacity", format!("from 1 to {MAX_REVIEW_CAPACITY}"));
         }
@@ -108,6 +133,7 @@ impl AgentSettings {
             environments: entries("environments", self.environments)?,
             queue: entry("queue", self.queue)?,
             datasets: entries("datasets", self.datasets)?,
+            promotion: self.promotion.checked()?,
             ..self
         })
     }

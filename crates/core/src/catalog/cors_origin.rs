@@ -38,17 +38,6 @@ impl PageOrigin {
     }
 }
 
-/// Returns whether a Host header names this machine, on any port.
-///
-/// Guards against DNS rebinding: any other name may have been pointed here by an attacker's page.
-pub fn is_loopback_host(host: &str) -> bool {
-    let name = host.rsplit_once(':').map_or(host, |(name, port)| {
-        let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
-        if is_port { name } else { host }
-    });
-    ["localhost", "127.0.0.1", "[::1]"].contains(&name)
-}
-
 impl fmt::Display for PageOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -71,16 +60,6 @@ mod tests {
         check("https://a.example:443", Some("https://a.example"));
         check("http://[::1]:3000", Some("http://[::1]:3000"));
         check("http://[::1]", Some("http://[::1]"));
-    }
-
-    #[test]
-    fn this_machine_has_three_names() {
-        for host in ["localhost:3000", "localhost", "127.0.0.1:80", "[::1]", "[::1]:3000"] {
-            assert!(is_loopback_host(host), "{host}");
-        }
-        for host in ["", "evil.example", "localhost.evil.example:3000", "127.0.0.1.evil", "::1"] {
-            assert!(!is_loopback_host(host), "{host}");
-        }
     }
 
     #[test]

@@ -59,10 +59,10 @@ impl ExperimentItem {
     /// Returns whether both refer to the same run: the same item and, where both name one, the same
     /// observation.
     pub fn is_same_try(&self, item: &str, observation: Option<&ObservationId>) -> bool {
-        let same_step = match (&self.observation, observation) {
+        let same_observation = match (&self.observation, observation) {
             (Some(ours), Some(theirs)) => ours == theirs,
             (None, _) | (_, None) => true,
         };
-        self.item == item && same_step
+        self.item == item && same_observation
     }
 }

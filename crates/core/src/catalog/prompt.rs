@@ -6,7 +6,7 @@ mod reference;
 mod compose;
 mod body;
 /// Substitution of variables.
-mod fill;
+pub(crate) mod fill;
 
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::judge::rubric;
+use crate::quality::label;
 use crate::record::score::{Score, ScoreSource};
 use crate::stats::interval::{self, Estimate};
 
@@ -39,11 +41,21 @@ pub struct ReviewSettings {
     pub reviews: u32,
     /// Whether the judge's verdict is hidden until the reviewer has answered.
     pub is_blind: bool,
+    /// Name of the rubric that sessions are labelled by.
+    pub rubric: String,
+    /// Name of the dataset that labels of sessions go into.
+    pub dataset: String,
 }
 
 impl Default for ReviewSettings {
     fn default() -> Self {
-        Self { instructions: String::new(), reviews: 1, is_blind: true }
+        Self {
+            instructions: String::new(),
+            reviews: 1,
+            is_blind: true,
+            rubric: rubric::DEFAULT.to_owned(),
+            dataset: label::DATASET.to_owned(),
+        }
     }
 }
 

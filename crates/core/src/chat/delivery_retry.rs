@@ -7,16 +7,19 @@ use crate::backoff::{Backoff, FailedAttempt};
 pub enum ReceiverKind {
     /// A program that accepts a signed POST.
     Webhook,
+    /// A Slack channel, by its incoming webhook.
+    Slack,
     /// A browser, by Web Push.
     Browser,
 }
 
 impl ReceiverKind {
-    pub const ALL: [Self; 2] = [Self::Webhook, Self::Browser];
+    pub const ALL: [Self; 3] = [Self::Webhook, Self::Slack, Self::Browser];
 
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Webhook => "webhook",
+            Self::Slack => "slack",
             Self::Browser => "browser",
         }
     }
@@ -100,7 +103,7 @@ mod tests {
     }
 
     fn first() -> FailedAttempt {
-        FailedAttempt { attempt: 1, chance: 1.0, ..FailedAttempt::default() }
+        FailedAttempt { attempt: 1, jitter: 1.0, ..FailedAttempt::default() }
     }
 
     #[track_caller]
@@ -132,7 +135,7 @@ mod tests {
     fn a_receiver_that_asks_for_more_time_gets_it_for_a_day() {
         let after = |wait| {
             let busy = DeliveryResult::Answered { status: 429, retry_after: Some(seconds(wait)) };
-            let attempt = FailedAttempt { chance: 0.0, ..first() };
+            let attempt = FailedAttempt { jitter: 0.0, ..first() };
             busy.next_step(ReceiverKind::Webhook, attempt, &DELIVERY_BACKOFF)
         };
         assert_eq!(after(77), RetryDecision::Again(seconds(77)));

@@ -24,25 +24,37 @@ pub enum NotificationKind {
     WeekReport,
     /// A sample of traces waits for review.
     ReviewDrawn,
+    /// A weekly metric, a rule or a review changed its state.
+    ReviewAlert,
+    /// A gate blocked a run.
+    GateBlocked,
+    /// A promotion went live, failed, was confirmed or rolled back, or production became worse.
+    Promotion,
     Test,
 }
 
 impl NotificationKind {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 9] = [
         Self::TurnEnded,
         Self::PersonNeeded,
         Self::ChatFailed,
         Self::WeekReport,
         Self::ReviewDrawn,
+        Self::ReviewAlert,
+        Self::GateBlocked,
+        Self::Promotion,
         Self::Test,
     ];
     /// Types that receivers can subscribe to.
-    pub const SUBSCRIBABLE: [Self; 5] = [
+    pub const SUBSCRIBABLE: [Self; 8] = [
         Self::TurnEnded,
         Self::PersonNeeded,
         Self::ChatFailed,
         Self::WeekReport,
         Self::ReviewDrawn,
+        Self::ReviewAlert,
+        Self::GateBlocked,
+        Self::Promotion,
     ];
 
     /// Name in webhooks and the API. `session.failed` keeps its name: receivers have stored it.
@@ -53,6 +65,9 @@ impl NotificationKind {
             Self::ChatFailed => "session.failed",
             Self::WeekReport => "week.report",
             Self::ReviewDrawn => "review.drawn",
+            Self::ReviewAlert => "review.alert",
+            Self::GateBlocked => "gate.blocked",
+            Self::Promotion => "promotion",
             Self::Test => "test",
         }
     }

@@ -7,11 +7,14 @@
 mod values;
 /// The form of an answer, and its parsing.
 mod answer;
+/// What an evaluator of type code is given, and what it may answer.
+mod code;
 
 use sha2::{Digest, Sha256};
 
 use crate::catalog::evaluator::document::PromptMessage;
 use crate::catalog::evaluator::is_name;
+use crate::catalog::prompt::fill::fill_with;
 use crate::judge::evidence::Evidence;
 use crate::judge::judge_prompt::Seed;
 use crate::judge::judge_prompt::digits;
@@ -23,6 +26,7 @@ use crate::judge::verdict::{Judgement, MAX_RATIONALE_CHARS};
 use crate::record::score::rule::SentValue;
 
 pub use answer::{read, schema};
+pub use code::{code_answer, code_request};
 pub use values::{EvaluatedRecord, values};
 
 /// The default system prompt of evaluators.
@@ -103,30 +107,12 @@ fn quote(marker: &Marker, value: &str) -> String {
     text.into_text()
 }
 
-/// Replaces the variables of a template. What a value contains is never replaced again.
+/// Replaces the variables of a template; those without a value become nothing.
 fn filled(template: &str, values: &[(&str, String)]) -> String {
-    let mut text = String::with_capacity(template.len());
-    let mut rest = template;
-    while let Some((before, behind)) = rest.split_once("{{") {
-        text.push_str(before);
-        let braces = behind.len() - behind.trim_start_matches('{').len();
-        let (extra, inner) = behind.split_at(braces);
-        text.push_str(extra);
-        let variable = inner.split_once("}}").filter(|(name, _)| is_name(name.trim()));
-        match variable {
-            Some((name, after)) => {
-                let value = values.iter().find(|(known, _)| *known == name.trim());
-                text.push_str(value.map_or("", |(_, value)| value.as_str()));
-                rest = after;
-            }
-            None => {
-                text.push_str("{{");
-                rest = inner;
-            }
-        }
-    }
-    text.push_str(rest);
-    text
+    fill_with(template, |name| {
+        let value = values.iter().find(|(known, _)| *known == name);
+        value.map(|(_, value)| value.as_str()).or_else(|| is_name(name).then_some(""))
+    })
 }
 
 /// Returns a hash of all that was recorded, which the offline judge goes by.

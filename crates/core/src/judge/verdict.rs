@@ -1,5 +1,8 @@
 //! Verdicts: the scores, rationales and citations of a judge for a session.
 
+use std::collections::BTreeMap;
+
+use crate::judge::offline::Signal;
 use crate::judge::rubric::{Grade, Rubric};
 
 pub use crate::judge::verdict::aggregate::{
@@ -44,6 +47,9 @@ pub struct Judgement {
     pub rationale: String,
     /// Numbers of the cited traces.
     pub evidence: Vec<u32>,
+    /// The cited traces of each signal that the rationale names; empty for other judges than the
+    /// offline one.
+    pub signals: BTreeMap<Signal, Vec<u32>>,
     /// From 0 to 1.
     pub confidence: f64,
 }

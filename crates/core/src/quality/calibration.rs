@@ -3,8 +3,6 @@
 //! The judge's first score of a session counts. A later one, given after people had disagreed,
 //! would measure its adaptation instead.
 
-/// Stratified sampling of sessions for labelling.
-pub mod sample;
 /// Drafts of improved criteria.
 pub mod draft;
 /// Comparison of a judge before and after a change.

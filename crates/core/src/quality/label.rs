@@ -4,6 +4,8 @@
 //! the scores are its expected output, author, time and reason its metadata. Each person has one
 //! label per session; labelling again updates it, and the dataset keeps earlier versions.
 
+/// Annotation scores as labels.
+pub mod annotation;
 /// CSV import and export.
 pub mod table;
 
@@ -14,8 +16,8 @@ use sha2::{Digest, Sha256};
 
 use crate::id::SessionId;
 use crate::judge::rubric::{self, Dimension, Rubric, Scale};
-use crate::quality::calibration::sample::{Band, SampledSession};
 use crate::quality::calibration::{Marks, mark_of};
+use crate::review::session_sample::{Band, SampledSession};
 use crate::time::Timestamp;
 
 /// The default dataset of labels.

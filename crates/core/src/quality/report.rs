@@ -148,11 +148,12 @@ pub fn interval_words(interval: Option<[f64; 2]>) -> String {
     )
 }
 
-/// Formats a change: `+0.04 (-0.02 to +0.10), not significant (detectable: ±0.12)`.
+/// Formats a change: `+0.04 (−0.02 to +0.10), not significant (detectable: ±0.12)`.
 pub fn change_words(change: &Change) -> String {
     match change {
         Change::By { value, interval: [lower, upper], p, detectable } => {
-            let figures = format!("{value:+.2} ({lower:+.2} to {upper:+.2})");
+            let [value, lower, upper] = [*value, *lower, *upper].map(signed);
+            let figures = format!("{value} ({lower} to {upper})");
             match (p, detectable) {
                 (None, _) => format!("{figures}, too few sessions for a test"),
                 (Some(_), _) if change.is_clear() => format!("{figures}, significant"),

@@ -13,6 +13,8 @@ pub const SESSIONS_PER_WEEK: f64 = 20.0;
 pub const CORRELATION: f64 = 0.8;
 /// Target number of completed suggestions per month.
 pub const COMPLETED_PER_MONTH: f64 = 2.0;
+/// The weeks over which completed suggestions are counted.
+pub const WEEKS_OF_SUGGESTIONS: usize = 4;
 /// Target rise of the mean score per month.
 pub const RISE_PER_MONTH: f64 = 0.05;
 /// Average.
@@ -104,6 +106,8 @@ pub struct SuccessFacts {
     /// Suggestions completed in the four weeks up to the end of the week.
     pub done: usize,
     pub made: usize,
+    /// Full weeks since the first suggestion was made.
+    pub weeks: usize,
     /// Trend of the overall score over the weeks.
     pub trend: Trend,
 }
@@ -114,6 +118,11 @@ pub fn success(facts: &SuccessFacts) -> Vec<SuccessMetric> {
     let count = |n: usize, of: usize| Reading::Is { value: float(n), interval: None, n: of };
     let done = match facts.made {
         0 => Reading::Unknown("no suggestions yet".to_owned()),
+        // Nobody can have missed a month that is not over.
+        _ if float(facts.done) < COMPLETED_PER_MONTH && facts.weeks < WEEKS_OF_SUGGESTIONS => {
+            let weeks = facts.weeks;
+            Reading::Unknown(format!("needs {WEEKS_OF_SUGGESTIONS} weeks, {weeks} available"))
+        }
         made => count(facts.done, made),
     };
     let metric = |measure, target, reading| SuccessMetric { measure, target, reading };
@@ -158,7 +167,14 @@ mod tests {
 
     fn facts() -> SuccessFacts {
         let trend = Trend::TooEarly("needs 8 weeks, 1 available".to_owned());
-        SuccessFacts { sessions: 0, correlation: Err(Undefined::Empty), done: 0, made: 0, trend }
+        SuccessFacts {
+            sessions: 0,
+            correlation: Err(Undefined::Empty),
+            done: 0,
+            made: 0,
+            weeks: 9,
+            trend,
+        }
     }
 
     fn met(facts: &SuccessFacts) -> Vec<Option<bool>> {
@@ -179,10 +195,13 @@ mod tests {
         let slope = Slope { per_week: 0.012, interval: [0.0118, 0.02], p: 0.01 };
         let correlation = follows(0.81, 0.95);
         let trend = Trend::Rising(slope);
-        let good = SuccessFacts { sessions: 20, correlation, done: 2, made: 5, trend };
+        let good = SuccessFacts { sessions: 20, correlation, done: 2, made: 5, weeks: 0, trend };
         assert_eq!(met(&good), [Some(true); 4]);
         let slow = Slope { per_week: 0.011, interval: [0.01, 0.0114], ..slope };
-        let less = SuccessFacts { sessions: 19, done: 1, trend: Trend::Rising(slow), ..good };
+        let early = SuccessFacts { done: 1, weeks: 3, ..good.clone() };
+        assert_eq!(met(&early)[2], None, "the month is not over");
+        let trend = Trend::Rising(slow);
+        let less = SuccessFacts { sessions: 19, done: 1, weeks: 4, trend, ..good };
         assert_eq!(met(&less), [Some(false), Some(true), Some(false), Some(false)]);
         let wide = SuccessFacts { correlation: follows(0.5, 0.98), ..less.clone() };
         assert_eq!(met(&wide)[1], None, "eight labels cannot tell");

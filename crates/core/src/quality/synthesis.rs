@@ -17,6 +17,7 @@ mod outlier;
 mod issue;
 /// Titles of issues that the offline judge found.
 mod issue_title;
+mod shown;
 /// Mean, change and trend of a dimension.
 mod standing;
 /// Classification of phrases as problems.
@@ -26,6 +27,8 @@ use std::collections::BTreeMap;
 
 use comparison::Family;
 use serde::{Deserialize, Serialize};
+
+use crate::judge::offline::Signal;
 
 pub use crate::judge::rubric::OVERALL;
 pub use agent::{AgentStats, CostStats, MeasureStats, VariantStats};
@@ -73,13 +76,15 @@ impl JudgeVersion {
 }
 
 /// The score of one dimension.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mark {
     /// From 0 to 1.
     pub value: f64,
     pub rationale: String,
     /// The numbers of the traces that show it, the first trace of the session being 1.
     pub evidence: Vec<u32>,
+    /// The traces that show each signal of the rationale, where the judge says it.
+    pub signals: BTreeMap<Signal, Vec<u32>>,
 }
 
 /// The synthesis of a week.

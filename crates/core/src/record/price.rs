@@ -16,8 +16,8 @@ use crate::time::Timestamp;
 pub use crate::record::price::file::PriceError;
 pub(crate) use crate::record::price::kind::{Side, side_of};
 pub use crate::record::price::own::{
-    AttributeSource, Comparison, ModelDefinition, ModelError, ModelUnit, OwnModel, PricingTier,
-    TierCondition,
+    AttributeSource, Comparison, ModelDefinition, ModelDefinitionError, ModelUnit, OwnModel,
+    PricingTier, TierCondition,
 };
 
 /// Usage types and their names.

@@ -29,7 +29,7 @@ use regex::{NoExpand, Regex, RegexBuilder};
 use path::FieldPath;
 
 pub use redacted::{Redact, Redacted};
-pub use rules::ProjectRedactor;
+pub use rules::LimitedRedactor;
 pub use secrets::{KnownSecrets, SECRET_REPLACEMENT};
 
 pub const DEFAULT_REPLACEMENT: &str = "[redacted]";

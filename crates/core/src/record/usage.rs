@@ -3,8 +3,12 @@ use std::collections::BTreeMap;
 use crate::money::Money;
 use crate::record::price::{Side, side_of};
 
+/// Usage as Anthropic counts it.
+mod anthropic;
 /// Client formats of usage and cost.
 mod details;
+
+pub use anthropic::AnthropicCounts;
 
 /// The key of the total in usage and cost.
 pub const TOTAL: &str = "total";

@@ -128,7 +128,7 @@ impl WeeklyMetrics {
 }
 
 impl CategoryView {
-    fn new(figures: CategoryFigures) -> Self {
+    pub(super) fn new(figures: CategoryFigures) -> Self {
         let guide = guide::guide(figures.category);
         let text = |of: fn(&guide::CategoryGuide) -> &String| {
             guide.map(|guide| of(guide).clone()).unwrap_or_default()

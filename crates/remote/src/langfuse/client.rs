@@ -4,8 +4,6 @@
 //! requested from one generation's route and, where that is missing, from the other's; both result
 //! in the same records.
 
-/// Clock and randomness for backoff.
-pub mod backoff_clock;
 /// Retry policy.
 pub mod retry;
 /// Client errors.
@@ -51,13 +49,13 @@ use reqwest::{Client, Response, Url, redirect};
 use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 
-use self::backoff_clock::BackoffClock;
 use self::error::advice;
 use self::request::ApiRequest;
 use self::retry::{AttemptError, CLIENT_BACKOFF};
 use self::route::Routes;
 use super::wire::error::ErrorBody;
 use super::wire::read::read;
+use crate::backoff_clock::BackoffClock;
 use crate::http::{self, TlsError};
 use ratchet_core::issue::Issue;
 
@@ -182,11 +180,11 @@ impl Inner {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
-            let chance = self.pace.chance();
+            let jitter = self.pace.jitter();
             let error = failure.attempt_error();
             let retry = &self.limits.retry;
             let wait =
-                error.and_then(|error| error.delay(request.repeat, (attempt, chance), retry));
+                error.and_then(|error| error.delay(request.repeat, (attempt, jitter), retry));
             let Some(wait) = wait else {
                 return Err(self.give_up(request.label(), failure, attempt));
             };

@@ -21,6 +21,31 @@ pub(super) fn blocks(message: &Message) -> Value {
     json!({ "text": format!("{}: {text}", escaped(&title)), "blocks": blocks })
 }
 
+/// The message that the payload of a notification is about.
+pub(super) fn notice(payload: &Value) -> Message {
+    let data = &payload["data"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let event = text(&payload["type"]);
+    let changes = data["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let section = |change: &Value| MessageSection {
+        title: Some(text(&change["title"])),
+        lines: vec![
+            MessageLine::Item(text(&change["text"])),
+            MessageLine::Item(text(&change["action"])),
+        ],
+    };
+    let said = [&data["text"], &data["ask"]["text"], &data["why"], &data["outcome"]];
+    let said = said.into_iter().find_map(Value::as_str).unwrap_or(&event).to_owned();
+    Message {
+        title: data["title"].as_str().unwrap_or(&event).to_owned(),
+        text: said,
+        sections: changes.iter().map(section).collect(),
+        link: data["url"].as_str().map(str::to_owned),
+        data: Value::Null,
+        event,
+    }
+}
+
 fn lines(part: &MessageSection) -> String {
     let head = part.title.iter().map(|title| format!("*{}*", escaped(title)));
     let lines = part.lines.iter().map(|line| match line {

@@ -2,6 +2,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::catalog::agent::{AgentSettings, AgentTargets};
+use ratchet_core::promotion::policy::PromotionPolicy;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::review::agents::{self, AgentWindow};
 use ratchet_store::Store;
@@ -41,6 +42,20 @@ pub struct AgentView {
     pub targets: TargetsView,
     /// Traces that people review per week.
     pub review_capacity: u32,
+    /// The accepted share of reviews without feedback for traces that the judge flagged; null for
+    /// the default split.
+    #[serde(default)]
+    pub flagged_share: Option<f64>,
+    /// Half-width of the accuracy's 95% interval that samples are planned for.
+    #[serde(default)]
+    pub half_width: f64,
+    /// Share of the reviews for spot checks, which count for no estimate.
+    #[serde(default)]
+    pub spot_share: f64,
+    /// How its versions are promoted.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub promotion: PromotionPolicy,
     /// When it was created, RFC 3339.
     pub created_at: String,
     /// When it was last changed, RFC 3339.
@@ -120,6 +135,63 @@ pub struct AgentRequest {
     /// Traces that people review per week.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review_capacity: Option<u32>,
+    /// Share of the reviews without feedback for traces that the judge flagged, from 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flagged_share: Option<f64>,
+    /// Half-width of the accuracy's 95% interval that samples are planned for, between 0 and 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub half_width: Option<f64>,
+    /// Share of the reviews for spot checks, from 0 to 0.5.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spot_share: Option<f64>,
+    /// How its versions are promoted; fields that are left out are not changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub promotion: Option<PolicyRequest>,
+}
+
+/// How versions of an agent are promoted. What is left out is not changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PolicyRequest {
+    /// Whether the label `production` of its prompts moves only by promotion or rollback.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_required: Option<bool>,
+    /// Prompts of the agent, besides those of its recorded versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompts: Option<Vec<String>>,
+    /// Who approves, by email address; its owner if empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approvers: Option<Vec<String>>,
+    /// Whether a second person, other than the promotion's author, must approve.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second_person: Option<bool>,
+    /// Environment that is promoted to, `production` by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment: Option<String>,
+    /// How long production is watched after a promotion, in hours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watch_hours: Option<u32>,
+    /// Whether a version that is significantly worse is rolled back without asking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub automatic_rollback: Option<bool>,
+    /// Whether a promotion deploys, by the operator's command or webhook.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deploys: Option<bool>,
+}
+
+impl PolicyRequest {
+    fn onto(self, was: PromotionPolicy) -> PromotionPolicy {
+        PromotionPolicy {
+            is_required: self.is_required.unwrap_or(was.is_required),
+            prompts: self.prompts.unwrap_or(was.prompts),
+            approvers: self.approvers.unwrap_or(was.approvers),
+            second_person: self.second_person.unwrap_or(was.second_person),
+            environment: self.environment.unwrap_or(was.environment),
+            watch_hours: self.watch_hours.unwrap_or(was.watch_hours),
+            automatic_rollback: self.automatic_rollback.unwrap_or(was.automatic_rollback),
+            deploys: self.deploys.unwrap_or(was.deploys),
+        }
+    }
 }
 
 impl AgentRequest {
@@ -140,6 +212,10 @@ impl AgentRequest {
                 traces_reviewed: self.traces_reviewed.unwrap_or(was.traces_reviewed),
             },
             review_capacity: self.review_capacity.unwrap_or(settings.review_capacity),
+            flagged_share: self.flagged_share.or(settings.flagged_share),
+            half_width: self.half_width.unwrap_or(settings.half_width),
+            spot_share: self.spot_share.unwrap_or(settings.spot_share),
+            promotion: self.promotion.unwrap_or_default().onto(settings.promotion),
         }
     }
 }
@@ -160,6 +236,10 @@ impl AgentView {
             datasets: settings.datasets,
             targets: settings.targets.into(),
             review_capacity: settings.review_capacity,
+            flagged_share: settings.flagged_share,
+            half_width: settings.half_width,
+            spot_share: settings.spot_share,
+            promotion: settings.promotion,
             created_at: created_at.to_string(),
             updated_at: updated_at.to_string(),
         }

@@ -18,7 +18,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use ratchet_store::backup::{BackupFile, BackupOutline, FileDigest, MANIFEST_FILE, Manifest};
 use ratchet_store::blocking::run_blocking;
-use ratchet_store::media::SweepGuard;
+use ratchet_store::media::KeepMediaGuard;
 
 use super::tar::{ArchivedFile, BLOCK, padding};
 use crate::app::App;
@@ -42,11 +42,11 @@ const AT_ONCE: u64 = 1024 * 1024;
 pub(super) async fn create(State(app): State<App>, _: BackupOperator) -> ApiResult<Response> {
     let scratch = app.settings.scratch.clone().unwrap_or_else(std::env::temp_dir);
     let folder = scratch.join(format!("backup-{}", uuid::Uuid::new_v4()));
-    let staying = app.store.media.prevent_deletion().await;
+    let keep_media = app.store.media.prevent_deletion().await;
     let made = app.store.outline_backup(folder.clone(), app.clock.now()).await;
     let archive = run_blocking(move || {
         let opened = made.map_err(ApiError::from).and_then(|outline| {
-            Archive::open(outline, Some(staying))
+            Archive::open(outline, Some(keep_media))
                 .map_err(|error| ApiError::Internal(Box::new(error)))
         });
         remove(&folder);
@@ -72,7 +72,7 @@ struct Archive {
     media: VecDeque<PathBuf>,
     kept: VecDeque<BackupFile>,
     /// Prevents deletion of media until they are sent.
-    _staying: Option<SweepGuard>,
+    _keep_media: Option<KeepMediaGuard>,
     open: Option<Content>,
     /// `None` once it is sent.
     manifest: Option<Manifest>,
@@ -95,14 +95,14 @@ enum Source {
 }
 
 impl Archive {
-    fn open(outline: BackupOutline, staying: Option<SweepGuard>) -> io::Result<Self> {
+    fn open(outline: BackupOutline, keep_media: Option<KeepMediaGuard>) -> io::Result<Self> {
         let BackupOutline { databases, media, kept, manifest } = outline;
         let database = |path: &PathBuf| Content::open(path, file_name(path), false);
         Ok(Self {
             databases: databases.iter().map(database).collect::<io::Result<_>>()?,
             media: media.into(),
             kept: kept.into(),
-            _staying: staying,
+            _keep_media: keep_media,
             open: None,
             manifest: Some(manifest),
             end: Some(Bytes::from_static(&[0; 2 * BLOCK])),

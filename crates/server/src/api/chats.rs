@@ -323,7 +323,7 @@ async fn rewind(
 ) -> ChatResult<Json<RewindView>> {
     let id = known(&chats, &caller, &chat).await?;
     let message = message_id("message", &request.message)?;
-    let action = if request.dry_run { Rewind::Try } else { Rewind::Do };
+    let action = if request.dry_run { Rewind::DryRun } else { Rewind::Apply };
     let done = chats.service.rewind(caller.project, id, message, action).await?;
     Ok(Json(RewindView {
         can_rewind: done.can_rewind,

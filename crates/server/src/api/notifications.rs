@@ -24,7 +24,7 @@ use crate::body::JsonBody;
 use crate::error::{ApiError, ApiResult};
 pub use wire::{
     BrowserKeysRequest, BrowserRequest, DeliveryView, NewReceiverView, PushKeyView, ReceiverState,
-    ReceiverUpdate, ReceiverView, RemovedReceiver, SentNoticeView, WebhookRequest,
+    ReceiverUpdate, ReceiverView, RemovedReceiver, SentNoticeView, WebhookFormat, WebhookRequest,
 };
 
 /// Maximum number of listed deliveries.
@@ -63,7 +63,7 @@ fn news(words: Option<&[String]>) -> ApiResult<Vec<NotificationKind>> {
 /// A receiver that the caller may change.
 async fn theirs(app: &App, caller: &Caller, id: String) -> ApiResult<NoticeReceiver> {
     let found = app.store.catalog.notice_receiver(caller.project.clone(), id).await?;
-    if found.kind == ReceiverKind::Webhook {
+    if found.kind != ReceiverKind::Browser {
         caller.clone().may_administer()?;
     }
     Ok(found)
@@ -101,10 +101,18 @@ async fn add_webhook(
 ) -> ApiResult<(StatusCode, Json<NewReceiverView>)> {
     let events = news(request.events.as_deref())?;
     let outbound = &app.outbound;
-    let (new, secret) = notify::webhook(&request.name, &request.url, events, outbound)?;
+    let (new, secret) = match request.format.unwrap_or_default() {
+        WebhookFormat::Signed => {
+            let (new, secret) = notify::webhook(&request.name, &request.url, events, outbound)?;
+            (new, Some(secret))
+        }
+        WebhookFormat::Slack => {
+            (notify::slack(&request.name, &request.url, events, outbound)?, None)
+        }
+    };
     let (catalog, secrets) = (caller.catalog(&app), app.store.secrets.clone());
     let made = catalog.add_notice_receiver(caller.project, new, secrets, app.clock.now()).await?;
-    let view = NewReceiverView::new(made, Some(&secret));
+    let view = NewReceiverView::new(made, secret.as_ref());
     Ok((StatusCode::CREATED, Json(view)))
 }
 

@@ -111,7 +111,7 @@ pub struct TrialRequest {
 
 /// A redacted text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct TrialView {
+pub struct RedactionTrialView {
     /// The redacted text.
     pub text: String,
 }
@@ -121,12 +121,12 @@ impl TrialRequest {
     ///
     /// # Errors
     /// 400 if there is no such field.
-    pub fn run(&self, rules: Vec<StoredRule>) -> ApiResult<TrialView> {
+    pub fn run(&self, rules: Vec<StoredRule>) -> ApiResult<RedactionTrialView> {
         let rules: Vec<Rule> = rules.into_iter().map(|kept| kept.rule).collect();
         let redactor = Redactor::new(&rules).map_err(|why| refused(&why))?;
         let field = self.field.as_deref().unwrap_or("input");
         let text = redactor.trial(&self.text, field).map_err(|why| refused(&why))?;
-        Ok(TrialView { text })
+        Ok(RedactionTrialView { text })
     }
 }
 
@@ -209,14 +209,14 @@ pub(super) async fn remove(
     tag = "Administration",
     params(ProjectParam),
     request_body = TrialRequest,
-    responses((status = 200, body = TrialView))
+    responses((status = 200, body = RedactionTrialView))
 )]
 pub(super) async fn test(
     State(app): State<App>,
     _: Administrator,
     PathProject(project): PathProject,
     JsonBody(request): JsonBody<TrialRequest>,
-) -> ApiResult<Json<TrialView>> {
+) -> ApiResult<Json<RedactionTrialView>> {
     let rules = app.store.catalog.redaction_rules(project).await?;
     Ok(Json(request.run(rules)?))
 }

@@ -6,8 +6,8 @@ use axum::response::{IntoResponse, Response};
 use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::review::weekly::{MonthAccuracy, WeeklyMetrics};
 use ratchet_core::time::Timestamp;
+use ratchet_stages::review::review_site::{ReviewSite, ReviewSiteError};
 use ratchet_stages::review::weekly_metrics::{self, MetricsFilter};
-use ratchet_store::Store;
 use ratchet_store::project::ProjectId;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -69,30 +69,25 @@ impl ReviewMetricsRequest {
     ///
     /// # Errors
     /// 400, naming the field.
-    pub async fn read(
-        &self,
-        store: &Store,
-        project: &ProjectId,
-        now: Timestamp,
-    ) -> ApiResult<WeeklyMetrics> {
+    pub async fn read(&self, site: &ReviewSite, now: Timestamp) -> ApiResult<WeeklyMetrics> {
         let zone = match &self.zone {
             Some(zone) => {
                 Zone::parse(zone).map_err(|why| ApiError::Invalid(format!("zone: {why}")))?
             }
-            None => weekly_metrics::zone(store, project).await?,
+            None => weekly_metrics::zone(&site.catalog, &site.project).await?,
         };
         let week = match &self.week {
             Some(day) => {
                 Week::parse(day, &zone).map_err(|why| ApiError::Invalid(format!("week: {why}")))?
             }
-            None => weekly_metrics::default_week(store, project, (&zone, now)).await?,
+            None => weekly_metrics::default_week(site, (&zone, now)).await?,
         };
         let filter = MetricsFilter {
             agent: self.agent.clone(),
             environment: self.environment.clone(),
             release: self.release.clone(),
         };
-        Ok(weekly_metrics::metrics(store, (project, &week), &filter).await?)
+        Ok(weekly_metrics::metrics(site, &week, &filter).await?)
     }
 }
 
@@ -113,7 +108,7 @@ pub(super) async fn week(
 ) -> ApiResult<Response> {
     own(&caller.project, &project)?;
     let request: ReviewMetricsRequest = asked(&uri)?;
-    let metrics = request.read(&app.store, &project, app.clock.now()).await?;
+    let metrics = request.read(&ReviewSite::local(&app.store, &project), app.clock.now()).await?;
     match request.format.as_deref() {
         None | Some("json") => Ok(Json(metrics).into_response()),
         Some("csv") => {
@@ -140,11 +135,21 @@ pub(super) async fn months(
     PathProject(project): PathProject,
 ) -> ApiResult<Json<MonthsView>> {
     own(&caller.project, &project)?;
-    Ok(Json(MonthsView { months: weekly_metrics::months(&app.store, &project).await? }))
+    let site = ReviewSite::local(&app.store, &project);
+    Ok(Json(MonthsView { months: weekly_metrics::months(&site).await? }))
+}
+
+impl From<ReviewSiteError> for ApiError {
+    fn from(error: ReviewSiteError) -> Self {
+        match error {
+            ReviewSiteError::Store(error) => error.into(),
+            other => Self::Unprocessable(other.to_string()),
+        }
+    }
 }
 
 /// A key reads its own project only.
-fn own(caller: &ProjectId, project: &ProjectId) -> ApiResult<()> {
+pub(super) fn own(caller: &ProjectId, project: &ProjectId) -> ApiResult<()> {
     if caller == project {
         return Ok(());
     }

@@ -1,20 +1,17 @@
 use axum::http::HeaderMap;
 use axum::http::header::{HOST, ORIGIN};
-use ratchet_core::catalog::cors_origin::{PageOrigin, is_loopback_host};
+use ratchet_core::catalog::cors_origin::PageOrigin;
 use ratchet_core::record::limit::elide;
+use ratchet_core::request_site::{RequestSite, is_loopback_host};
 
 use crate::error::{ApiError, ApiResult};
 
 /// Rejects cross-site requests. Without authentication, any web page could use the visitor's
-/// browser to call this server; cross-site pages are detected by Origin, DNS rebinding by Host.
+/// browser to call this server; cross-site pages are detected by Origin and Sec-Fetch-Site, DNS
+/// rebinding by Host. X-Forwarded-Host does not count: the server is reached on loopback only.
 pub(super) fn reject_cross_site(headers: &HeaderMap) -> ApiResult<()> {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    // HTTP/2 has no Host header; no browser uses it without TLS.
-    let host = text(HOST);
-    let is_local = host.is_none_or(is_loopback_host);
-    let is_same_site = headers.get(ORIGIN).is_none()
-        || text(ORIGIN).and_then(|origin| origin.split_once("://")).map(|(_, site)| site) == host;
-    if is_local && is_same_site {
+    let site = site_of(headers);
+    if is_loopback_host(site.host) && site.is_same_origin() {
         return Ok(());
     }
     Err(ApiError::Forbidden(
@@ -24,17 +21,24 @@ pub(super) fn reject_cross_site(headers: &HeaderMap) -> ApiResult<()> {
     ))
 }
 
+fn site_of(headers: &HeaderMap) -> RequestSite<'_> {
+    let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    RequestSite {
+        host: text(HOST.as_str()),
+        origin: text(ORIGIN.as_str()),
+        fetch_site: text("sec-fetch-site"),
+    }
+}
+
 /// Rejects pages of other origins than the allowed ones. An empty list allows any.
 pub(super) fn check_page_origin(headers: &HeaderMap, known: &[PageOrigin]) -> ApiResult<()> {
     if known.is_empty() || !headers.contains_key(ORIGIN) {
         return Ok(());
     }
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    let origin = text(ORIGIN).unwrap_or_default();
-    let site = origin.split_once("://").map(|(_, site)| site);
-    let is_own = site.is_some() && site == text(HOST);
+    let site = site_of(headers);
+    let origin = site.origin.unwrap_or_default();
     let is_known = PageOrigin::parse(origin).is_some_and(|origin| known.contains(&origin));
-    if is_own || is_known {
+    if site.is_origin_of_host() || is_known {
         return Ok(());
     }
     let origin = elide(origin, SHOWN_ORIGIN_BYTES);
@@ -70,6 +74,8 @@ mod tests {
         check_site(&[("host", "localhost:3000"), ("origin", "http://evil.example")], false);
         check_site(&[("host", "localhost:3000"), ("origin", "null")], false);
         check_site(&[("host", "evil.example:3000")], false);
+        check_site(&[("host", "localhost:3000"), ("sec-fetch-site", "cross-site")], false);
+        check_site(&[("origin", "null")], false);
         check_site(&[], true);
     }
 

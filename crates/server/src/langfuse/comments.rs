@@ -9,7 +9,7 @@ use ratchet_remote::langfuse::wire::comment::{
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::wire_name::WireName;
 use ratchet_stages::validation::Checks;
-use ratchet_store::catalog::{Comment, CommentFilter, NewComment};
+use ratchet_store::catalog::{Comment, CommentFilter, NewComment, Role};
 use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -17,8 +17,9 @@ use utoipa_axum::routes;
 use super::json_fields::JsonFields;
 use super::params::{self, PageParams, Params};
 use super::path::PathOf;
+use super::review_scope;
 use crate::app::App;
-use crate::auth::{Member, Reader};
+use crate::auth::{QueueReader, QueueReviewer};
 use crate::error::{ApiError, ApiResult};
 
 const MAX_CONTENT_CHARS: usize = 5_000;
@@ -38,7 +39,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 )]
 pub(super) async fn create(
     State(app): State<App>,
-    Member(caller): Member,
+    QueueReviewer(caller): QueueReviewer,
     JsonFields(request): JsonFields<CommentRequest>,
 ) -> ApiResult<Json<CommentCreated>> {
     let mut checks = Checks::default();
@@ -53,6 +54,9 @@ pub(super) async fn create(
         author: request.author_user_id,
     };
     must_exist(&app, &caller.project, new.kind, &new.object).await?;
+    if !review_scope::reaches_commented(&app, &caller, (new.kind, &new.object)).await? {
+        return Err(missing(new.kind, &new.object));
+    }
     let made = caller.catalog(&app).create_comment(caller.project, new, app.clock.now()).await?;
     Ok(Json(CommentCreated { id: made.id }))
 }
@@ -67,7 +71,7 @@ pub(super) async fn create(
 )]
 pub(super) async fn list(
     State(app): State<App>,
-    Reader(caller): Reader,
+    QueueReader(caller): QueueReader,
     mut params: Params,
 ) -> ApiResult<Json<Paged<CommentView>>> {
     let page = params.page();
@@ -79,7 +83,15 @@ pub(super) async fn list(
     if filter.object.is_some() && params.text("objectType").is_none() {
         params.report([Issue::at("objectType", "is needed where objectId is given")]);
     }
+    if caller.role == Role::Reviewer && (filter.object.is_none() || filter.kind.is_none()) {
+        params.report([Issue::at("objectId", "is needed with the role reviewer")]);
+    }
     params.finish()?;
+    if let (Some(kind), Some(object)) = (filter.kind, &filter.object)
+        && !review_scope::reaches_commented(&app, &caller, (kind, object)).await?
+    {
+        return Err(missing(kind, object));
+    }
     let project = caller.project.clone();
     let found = app.store.catalog.comments(caller.project, filter, page).await?;
     let data = found.rows.into_iter().map(|comment| view(comment, &project)).collect();
@@ -96,10 +108,14 @@ pub(super) async fn list(
 )]
 pub(super) async fn show(
     State(app): State<App>,
-    Reader(caller): Reader,
+    QueueReader(caller): QueueReader,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<CommentView>> {
-    let comment = app.store.catalog.comment(caller.project.clone(), id).await?;
+    let comment = app.store.catalog.comment(caller.project.clone(), id.clone()).await?;
+    let commented = (comment.kind, comment.object.as_str());
+    if !review_scope::reaches_commented(&app, &caller, commented).await? {
+        return Err(ApiError::NotFound(format!("comment {id} not found")));
+    }
     Ok(Json(view(comment, &caller.project)))
 }
 
@@ -110,8 +126,7 @@ async fn must_exist(
     kind: CommentedKind,
     object: &str,
 ) -> ApiResult<()> {
-    let missing = || ApiError::NotFound(format!("{} {object} not found", kind.as_str()));
-    let id = |_| missing();
+    let id = |_| missing(kind, object);
     let (telemetry, project) = (&app.store.telemetry, project.clone());
     let is_there = match kind {
         CommentedKind::Trace => {
@@ -126,7 +141,11 @@ async fn must_exist(
         // The catalog checks it in the transaction that writes the comment.
         CommentedKind::Prompt => true,
     };
-    if is_there { Ok(()) } else { Err(missing()) }
+    if is_there { Ok(()) } else { Err(missing(kind, object)) }
+}
+
+fn missing(kind: CommentedKind, object: &str) -> ApiError {
+    ApiError::NotFound(format!("{} {object} not found", kind.as_str()))
 }
 
 fn view(comment: Comment, project: &ProjectId) -> CommentView {

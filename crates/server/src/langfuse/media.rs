@@ -5,15 +5,16 @@ use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::issue::Issue;
 use ratchet_core::record::media::{MediaHash, MediaType};
 use ratchet_remote::langfuse::wire::media::{MediaRequest, MediaUpload, MediaView, UploadOutcome};
-use ratchet_store::catalog::{Media, MediaOwner, MediaUse, NewMedia, UploadReport};
+use ratchet_store::catalog::{Media, MediaOwner, NewMedia, ReferenceLocation, UploadReport};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::json_fields::JsonFields;
 use super::path::PathOf;
+use super::review_scope;
 use crate::api::media::{Grant, Link};
 use crate::app::{App, Limits};
-use crate::auth::{Reader, Recorder};
+use crate::auth::{QueueReader, Recorder};
 use crate::error::{ApiError, ApiResult};
 use crate::origin::Origin;
 
@@ -62,10 +63,13 @@ pub(super) async fn announce(
 )]
 pub(super) async fn show(
     State(app): State<App>,
-    Reader(caller): Reader,
+    QueueReader(caller): QueueReader,
     origin: Origin,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<MediaView>> {
+    if !review_scope::reaches_media(&app, &caller, &id).await? {
+        return Err(not_found());
+    }
     let media = app.store.catalog.media(caller.project.clone(), id).await?;
     // A client may report its upload before the bytes arrive; the report counts, as in Langfuse.
     let is_there = |media: &Media| media.stored_at.is_some() || media.upload_status == Some(200);
@@ -128,16 +132,16 @@ fn check(request: MediaRequest, limits: &Limits) -> Result<NewMedia, Vec<Issue>>
         issues.push(Issue::at("contentLength", format!("must be from 1 to {limit}")));
     }
     let content_length = request.content_length;
-    let used_in = used_in(request).map_err(|issue| issues.push(issue));
-    match (content_type, hash, used_in) {
-        (Some(content_type), Ok(hash), Ok(used_in)) if issues.is_empty() => {
-            Ok(NewMedia { hash, content_type, content_length, used_in })
+    let location = location(request).map_err(|issue| issues.push(issue));
+    match (content_type, hash, location) {
+        (Some(content_type), Ok(hash), Ok(location)) if issues.is_empty() => {
+            Ok(NewMedia { hash, content_type, content_length, location })
         }
         _ => Err(issues),
     }
 }
 
-fn used_in(request: MediaRequest) -> Result<MediaUse, Issue> {
+fn location(request: MediaRequest) -> Result<ReferenceLocation, Issue> {
     let is_id = |name: &str, id: &str| {
         TraceId::parse(id).map(drop).map_err(|why| Issue::at(name, why.to_string()))
     };
@@ -175,5 +179,5 @@ fn used_in(request: MediaRequest) -> Result<MediaUse, Issue> {
     if !fields.contains(&request.field.as_str()) {
         return Err(Issue::at("field", format!("must be one of {}", fields.join(", "))));
     }
-    Ok(MediaUse { owner, field: request.field })
+    Ok(ReferenceLocation { owner, field: request.field })
 }

@@ -7,6 +7,7 @@ use ratchet_stages::record::{self, Arrival, text_bytes_before_rules};
 use ratchet_store::telemetry::Prepared;
 use ratchet_store::telemetry::{Batch, Telemetry};
 
+use super::review_scope::ReviewedScores;
 use crate::app::App;
 use crate::auth::{EventScope, Scorer};
 use crate::body::{Received, Weight};
@@ -54,7 +55,7 @@ pub(super) async fn deliver<T: Send + 'static>(
     let received_at = app.clock.now();
     let project = scorer.caller.project.clone();
     let (submitter, batch_len) = match scorer.reach {
-        EventScope::All => (Submitter::Keyed, limits.batch_len),
+        EventScope::All | EventScope::Reviews => (Submitter::Keyed, limits.batch_len),
         EventScope::Scores => {
             (Submitter::Public { project: project.to_string(), received_at }, MAX_PUBLIC_SCORES)
         }
@@ -70,21 +71,26 @@ pub(super) async fn deliver<T: Send + 'static>(
         received_at,
     };
     let arrival = Arrival {
-        project: scorer.caller.project,
+        project: scorer.caller.project.clone(),
         sender: Sender::default(),
         received_at: reading.received_at,
         settings,
         text_bytes: limits.text_bytes,
     };
     let worker = app.clone();
-    let (prepared, outcomes, rest) = received
+    let is_reviewer = scorer.reach == EventScope::Reviews;
+    let (prepared, outcomes, (rest, reviewed)) = received
         .parse_json(app, Weight::Texts, move |text| {
             let (statements, rest) = interpret(text, &reading)?;
             let says_something = !statements.is_empty();
+            let reviewed = is_reviewer.then(|| ReviewedScores::of(&statements));
             let (prepared, outcomes) = prepare(&worker.store.telemetry, statements, &arrival);
-            Ok((says_something.then_some(prepared), outcomes, rest))
+            Ok((says_something.then_some(prepared), outcomes, (rest, reviewed)))
         })
         .await?;
+    if let Some(reviewed) = reviewed {
+        reviewed.check(app, &scorer.caller).await?;
+    }
     if let Some(prepared) = prepared {
         let began = app.clock.monotonic();
         record::commit(&app.store.telemetry, &app.store.catalog, prepared).await?;

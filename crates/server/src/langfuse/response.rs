@@ -33,12 +33,12 @@ pub(super) fn not_found(what: &str) -> ApiError {
 }
 
 /// Approximate bytes of records with this content.
-pub(super) fn size<'a>(carried: impl Iterator<Item = Option<&'a Content>>) -> usize {
+pub(super) fn size<'a>(contents: impl Iterator<Item = Option<&'a Content>>) -> usize {
     let text = |payload: &Option<Payload>| payload.as_ref().map_or(0, |text| text.as_str().len());
     let one = |content: Option<&Content>| {
         let Some(content) = content else { return ROW_BYTES };
         let keys = content.metadata.iter().map(|(key, json)| key.len() + json.as_str().len());
         ROW_BYTES + text(&content.input) + text(&content.output) + keys.sum::<usize>()
     };
-    carried.map(one).sum()
+    contents.map(one).sum()
 }

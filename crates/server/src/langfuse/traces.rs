@@ -1,7 +1,6 @@
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use ratchet_core::catalog::annotation::ItemKind;
 use ratchet_core::id::Id;
 use ratchet_core::record::trace::{Content, Trace};
 use ratchet_remote::langfuse::wire::observation::ObservationView;
@@ -12,7 +11,6 @@ use ratchet_remote::langfuse::wire::trace::{
     DetailedTrace, TraceDetails, TraceView, TraceWithDetails,
 };
 use ratchet_store::attached::Attached;
-use ratchet_store::catalog::Role;
 use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -22,7 +20,7 @@ use self::query::{Group, Groups, TraceListRequest, Unknown};
 use super::page_stream::{self, RowWriter};
 use super::params::{PageParams, Params, meta};
 use super::path::PathId;
-use super::response;
+use super::{response, review_scope};
 use crate::app::App;
 use crate::auth::{QueueReader, Reader};
 use crate::error::ApiResult;
@@ -138,13 +136,10 @@ pub(super) async fn show(
 ) -> ApiResult<Response> {
     let groups = Groups::read(&mut params);
     params.finish()?;
-    let project = caller.project;
-    if caller.role == Role::Reviewer {
-        let item = (ItemKind::Trace, id.to_string());
-        if !app.store.catalog.is_in_queue(project.clone(), item).await? {
-            return Err(response::not_found(&format!("Trace {id}")));
-        }
+    if !review_scope::reaches_trace(&app, &caller, &id).await? {
+        return Err(response::not_found(&format!("Trace {id}")));
     }
+    let project = caller.project;
     let trace = app.store.telemetry.trace(project.clone(), id.clone()).await?;
     let mut trace = trace.ok_or_else(|| response::not_found(&format!("Trace {id}")))?;
     if !groups.has(Group::Io) {

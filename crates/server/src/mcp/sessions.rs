@@ -132,7 +132,7 @@ impl Records {
         let session = session.map_err(|why| ToolError(format!("session_id: {why}")))?;
         let between =
             if session.is_some() { TimeWindow::default() } else { self.since(asked.days) };
-        let question = ScoreFilter { between, session, trace: None };
+        let question = ScoreFilter { between, session, ..ScoreFilter::default() };
         let mut found = Found::at_most(count(asked.limit));
         while let Some(at) = found.next() {
             let mut slice = self.source.scores(&question, &at).await?;

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use axum::routing::get;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::future::BoxFuture;
+use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_agent::judge::JudgeName;
 use ratchet_core::id::TraceId;
 use ratchet_core::judge::rubric::{self, Rubric};
@@ -16,13 +18,15 @@ use ratchet_core::quality::suggestion::Templates;
 use ratchet_core::record::trace::Trace;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
+use ratchet_remote::backoff_clock::SystemBackoffClock;
 use ratchet_server::app::{App, Settings};
 use ratchet_server::clock::{Clock, ManualClock};
 use ratchet_server::run::{Listeners, RunError, run};
 use ratchet_server::shutdown;
 use ratchet_server::shutdown::{Stop, StopSender};
 use ratchet_stages::app_state::AppState;
+use ratchet_stages::experiment::server_targets::ServerTargets;
+use ratchet_stages::experiment::worker::{ExperimentWorker, WorkerEvaluators};
 use ratchet_stages::schedule::{EnvironmentError, JobEnvironment, ReportSettings, SuggestionTexts};
 use ratchet_stages::score::evaluators::{EvaluationLimits, EvaluationWorker};
 use ratchet_stages::score::judge::Judge;
@@ -71,6 +75,7 @@ impl TestServer {
         let (store, machine) = (data.folder().clone(), Arc::new(OfflineMachine));
         let worker = EvaluationWorker::new(store, machine, pace, "test".to_owned());
         app.run_evaluators(Arc::new(worker));
+        app.run_experiments(Arc::new(experiment_worker(&data, &app)));
         let (stopper, stop) = shutdown::signal();
         let listeners = Listeners {
             web: TcpListener::bind("127.0.0.1:0").await.unwrap(),
@@ -259,6 +264,19 @@ impl Reply {
 
 /// A machine whose only judge is the offline one.
 struct OfflineMachine;
+
+/// Targets are stored and listed by requests; no worker runs beside the tests.
+fn experiment_worker(data: &DataFolder, app: &App) -> ExperimentWorker {
+    let targets = ServerTargets {
+        operator: BTreeMap::new(),
+        outbound: app.outbound.clone(),
+        supervision: Supervision::Nobody,
+        variables: |_| None,
+    };
+    let evaluators = WorkerEvaluators { commands: BTreeMap::new(), data: data.path().to_owned() };
+    let clock = Arc::new(SystemBackoffClock);
+    ExperimentWorker::new(data.folder().clone(), targets, evaluators, clock)
+}
 
 impl JobEnvironment for OfflineMachine {
     fn judge<'a>(

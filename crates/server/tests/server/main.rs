@@ -18,6 +18,8 @@ mod langfuse;
 mod client;
 /// Sources and sinks of the stages.
 mod sources;
+/// Reviews of a remote Langfuse.
+mod remote_review;
 mod traces;
 mod contract;
 /// The Model Context Protocol over HTTP, with the SDK's own client.

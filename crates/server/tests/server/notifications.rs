@@ -28,7 +28,16 @@ async fn secrets_are_shown_once_and_addresses_never() {
     assert!(secret.starts_with("whsec_"), "{made}");
     assert_eq!(
         made["events"],
-        json!(["turn.ended", "person.needed", "session.failed", "week.report", "review.drawn"])
+        json!([
+            "turn.ended",
+            "person.needed",
+            "session.failed",
+            "week.report",
+            "review.drawn",
+            "review.alert",
+            "gate.blocked",
+            "promotion"
+        ])
     );
     let again = change(&server, id, Role::Owner, &json!({"newSecret": true})).await;
     let another = again.json()["secret"].as_str().unwrap().to_owned();

@@ -74,6 +74,28 @@ pub fn webhook(
     outbound: &OutboundPolicy,
 ) -> Result<(NewReceiver, Secret), NotificationRequestError> {
     let name = name(called)?;
+    let address = address(url, outbound)?;
+    let secret = webhook::new_secret().ok_or(PushError::Keys)?;
+    let keys = ReceiverKeys::Webhook { url: address, secret: secret.clone() };
+    Ok((NewReceiver { name, keys, events, person: None }, secret))
+}
+
+/// Checks a Slack channel, by the URL of its incoming webhook.
+///
+/// # Errors
+/// Says which part makes no sense.
+pub fn slack(
+    called: &str,
+    url: &str,
+    events: Vec<NotificationKind>,
+    outbound: &OutboundPolicy,
+) -> Result<NewReceiver, NotificationRequestError> {
+    let name = name(called)?;
+    let keys = ReceiverKeys::Slack { slack: address(url, outbound)? };
+    Ok(NewReceiver { name, keys, events, person: None })
+}
+
+fn address(url: &str, outbound: &OutboundPolicy) -> Result<Secret, NotificationRequestError> {
     let url = url.trim();
     let address = delivery::address(url).filter(|_| url.len() <= MAX_ADDRESS);
     let none = || {
@@ -82,10 +104,7 @@ pub fn webhook(
     };
     let address = address.ok_or_else(none)?;
     allowed("url", &address, outbound)?;
-    let address = Secret::new(address.as_str());
-    let secret = webhook::new_secret().ok_or(PushError::Keys)?;
-    let keys = ReceiverKeys::Webhook { url: address, secret: secret.clone() };
-    Ok((NewReceiver { name, keys, events, person: None }, secret))
+    Ok(Secret::new(address.as_str()))
 }
 
 /// Checks what a browser gives when it subscribes: the address, its key and what it shares.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::time::Timestamp;
-use ratchet_store::catalog::TraceUse;
+use ratchet_store::catalog::TraceReference;
 use ratchet_store::project::ProjectId;
 use ratchet_store::{Store, StoreResult};
 
@@ -17,14 +17,14 @@ pub const GRACE_NANOS: i64 = 24 * 3_600 * 1_000_000_000;
 /// Stopping half-way is harmless: the next sweep goes on.
 ///
 /// # Errors
-/// Stops at the first step that fails.
+/// Stops at the first error.
 pub async fn delete_unreferenced(store: &Store, now: Timestamp) -> StoreResult<u64> {
     let before = now.plus_nanos(-GRACE_NANOS);
     let mut seen = None;
     loop {
-        let uses = store.catalog.trace_uses(seen.take(), before).await?;
-        let Some(last) = uses.last().cloned() else { break };
-        let gone = without_owner(store, uses).await?;
+        let references = store.catalog.trace_references(seen.take(), before).await?;
+        let Some(last) = references.last().cloned() else { break };
+        let gone = without_owner(store, references).await?;
         store.catalog.delete_trace_media_refs(gone, before).await?;
         seen = Some(last);
     }
@@ -33,11 +33,14 @@ pub async fn delete_unreferenced(store: &Store, now: Timestamp) -> StoreResult<u
     store.delete_orphan_media_files().await
 }
 
-/// Those of some uses whose trace is gone, and whose step is nowhere else.
-async fn without_owner(store: &Store, uses: Vec<TraceUse>) -> StoreResult<Vec<TraceUse>> {
+/// Those references whose trace is gone, and whose observation is in no other trace.
+async fn without_owner(
+    store: &Store,
+    references: Vec<TraceReference>,
+) -> StoreResult<Vec<TraceReference>> {
     let mut gone = Vec::new();
     // They are sorted by project.
-    for of_project in uses.chunk_by(|one, next| one.project == next.project) {
+    for of_project in references.chunk_by(|one, next| one.project == next.project) {
         let Some(project) = of_project.first().map(|one| one.project.clone()) else { continue };
         let ids = of_project.iter().filter_map(|one| TraceId::parse(&one.trace).ok()).collect();
         let there = store.telemetry.find_traces(project.clone(), ids).await?;
@@ -51,9 +54,8 @@ async fn without_owner(store: &Store, uses: Vec<TraceUse>) -> StoreResult<Vec<Tr
     Ok(gone)
 }
 
-/// Whether a step is there under another trace: it may have come before it was known where it
-/// belongs.
-async fn is_elsewhere(store: &Store, project: &ProjectId, step: &str) -> StoreResult<bool> {
-    let Ok(id) = ObservationId::parse(step) else { return Ok(false) };
+/// Whether an observation is in another trace: it may have come before its trace was known.
+async fn is_elsewhere(store: &Store, project: &ProjectId, observation: &str) -> StoreResult<bool> {
+    let Ok(id) = ObservationId::parse(observation) else { return Ok(false) };
     Ok(store.telemetry.observation(project.clone(), id).await?.is_some())
 }

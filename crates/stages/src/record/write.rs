@@ -7,8 +7,10 @@ use ratchet_store::catalog::{Catalog, RecordingSettings};
 use ratchet_store::telemetry::Prepared;
 use ratchet_store::telemetry::{Batch, Telemetry};
 
-/// Redacts a batch by the rules of its project, moves stamps from after its receipt back to it, and
-/// elides texts that are too long.
+/// Redacts a batch by the rules of its project, and moves stamps from after its receipt back to it.
+///
+/// If the project has rules, texts of more than `text_bytes` are elided after redaction. Without
+/// rules texts stay as they are: readers have bounded them already.
 pub fn redacted(
     mut batch: Batch,
     settings: &RecordingSettings,

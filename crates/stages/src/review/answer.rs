@@ -20,6 +20,7 @@ use ratchet_store::catalog::{
     ReviewEffect, StoredScoreConfig,
 };
 use ratchet_store::project::ProjectId;
+use ratchet_store::telemetry::Telemetry;
 use ratchet_store::{Store, StoreError};
 
 use crate::record::scores::{self, ScoreWriteError};
@@ -81,7 +82,7 @@ pub struct Submission {
 }
 
 impl Submission {
-    fn id(&self) -> String {
+    pub(super) fn id(&self) -> String {
         format!("{}-{}-{}", self.item, self.reviewer, self.attempt)
     }
 }
@@ -108,11 +109,7 @@ pub async fn submit(
     let configs = ReviewConfigs::ensure(catalog, &project, now).await?;
     let drafts = drafts(&submission, reviewed, (&answer, &configs), now)?;
     let scores = drafts.iter().map(|draft| draft.id.to_string()).collect();
-    let written = scores::write((&store.telemetry, catalog), project, drafts, now).await;
-    written.map_err(|error| match error {
-        ScoreWriteError::Store(error) => error.into(),
-        ScoreWriteError::Refused { why, .. } => AnswerError::Invalid(why.to_string()),
-    })?;
+    write_scores((&store.telemetry, catalog), project, drafts, now).await?;
     let dataset_items = match &answer.case {
         Some(case) => collect(catalog, &submission, reviewed, case, now).await?,
         None => Vec::new(),
@@ -125,6 +122,18 @@ pub async fn submit(
         ..blank(&submission)
     };
     Ok(catalog.save_review(submission.queue, review, now).await?)
+}
+
+pub(super) async fn write_scores(
+    place: (&Telemetry, &Catalog),
+    project: ProjectId,
+    drafts: Vec<ScoreDraft>,
+    now: Timestamp,
+) -> Result<(), AnswerError> {
+    scores::write(place, project, drafts, now).await.map_err(|error| match error {
+        ScoreWriteError::Store(error) => error.into(),
+        ScoreWriteError::Refused { why, .. } => AnswerError::Invalid(why.to_string()),
+    })
 }
 
 /// Skips an item: it stays open for others.
@@ -157,15 +166,49 @@ pub async fn undo(
         store.telemetry.delete_score(project.clone(), id).await?;
     }
     for id in undone.iter().flat_map(|review| &review.dataset_items) {
-        match catalog.delete_dataset_item(project.clone(), id.clone(), now).await {
-            Ok(_) | Err(StoreError::NotFound(_)) => {}
-            Err(error) => return Err(error.into()),
-        }
+        restore(catalog, &project, id, now).await?;
     }
     Ok(undone)
 }
 
-fn blank(submission: &Submission) -> NewReview {
+/// Takes the last change of a dataset item back: a label that replaced another one becomes that one
+/// again, and a new item is deleted.
+async fn restore(
+    catalog: &Catalog,
+    project: &ProjectId,
+    id: &str,
+    now: Timestamp,
+) -> Result<(), AnswerError> {
+    let versions = catalog.dataset_item_versions(project.clone(), id.to_owned(), 2).await?;
+    let mut versions = versions.into_iter();
+    let (newest, before) = (versions.next(), versions.next());
+    let Some(newest) = newest.filter(|version| version.valid_to.is_none()) else { return Ok(()) };
+    // One that ended earlier was deleted in between.
+    let replaced = before.filter(|before| before.valid_to == Some(newest.item.valid_from));
+    match replaced {
+        Some(before) => {
+            let item = before.item;
+            let earlier = NewDatasetItem {
+                dataset_name: item.dataset_name,
+                id: Some(item.id),
+                status: Some(item.status),
+                input: item.input,
+                expected_output: item.expected_output,
+                metadata: item.metadata,
+                source_trace: item.source_trace,
+                source_observation: item.source_observation,
+            };
+            catalog.save_dataset_item(project.clone(), earlier, now).await?;
+        }
+        None => match catalog.delete_dataset_item(project.clone(), id.to_owned(), now).await {
+            Ok(_) | Err(StoreError::NotFound(_)) => {}
+            Err(error) => return Err(error.into()),
+        },
+    }
+    Ok(())
+}
+
+pub(super) fn blank(submission: &Submission) -> NewReview {
     NewReview {
         id: submission.id(),
         item: submission.item.clone(),
@@ -217,7 +260,7 @@ impl ReviewConfigs {
 
 /// Returns the id of a config that takes numbers, by its name. A new one has an id that depends on
 /// project and name only: two reviewers who need it at once create one.
-async fn config(
+pub(super) async fn config(
     catalog: &Catalog,
     project: &ProjectId,
     (name, values): (&str, ConfigValues),
@@ -283,7 +326,7 @@ fn drafts(
     Ok(drafts)
 }
 
-fn metadata(key: &str, text: Option<&str>, stamp: Stamp) -> Metadata {
+pub(super) fn metadata(key: &str, text: Option<&str>, stamp: Stamp) -> Metadata {
     let value = text.map(|text| Json::from_value(&text.into()));
     Metadata::new(value.map(|value| (key.to_owned(), StampedValue { stamp, value: Some(value) })))
 }

@@ -1,13 +1,20 @@
+use std::collections::BTreeSet;
+
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::payload::Json;
-use ratchet_core::quality::label::{JudgedBefore, Label, LabelItem, LabelOrigin, sample_dataset};
+use ratchet_core::quality::label::{
+    DATASET, JudgedBefore, Label, LabelItem, LabelOrigin, annotation, sample_dataset,
+};
+use ratchet_core::record::score::ScoreSource;
 use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::client::ScoreFilter;
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{Change, NewDataset, NewDatasetItem};
 
 use super::ReviewError;
 use super::judge_scores::{self, JudgeScore};
+use crate::score::attach::session_of;
 use crate::sink::{Sink, SinkError, SinkResult, StoredItem};
 use crate::source::Source;
 
@@ -30,8 +37,33 @@ pub async fn read(sink: &Sink, dataset: &str) -> SinkResult<Vec<Label>> {
     Ok(labels)
 }
 
-/// Keeps what people say, with what the judge has said by then. A label that the same person gave
-/// the same session before is changed.
+/// Reads the labels that calibration counts: those of the dataset and, beside the default one,
+/// annotation scores on sessions, which count as chosen.
+///
+/// # Errors
+/// Fails if the dataset or scores cannot be read.
+pub async fn all(
+    (source, sink): (&Source, &Sink),
+    (dataset, rubric): (&str, &Rubric),
+) -> Result<Vec<Label>, ReviewError> {
+    let mut labels = read(sink, dataset).await?;
+    labels.retain(|label| label.is_by(rubric));
+    if dataset != DATASET {
+        return Ok(labels);
+    }
+    let annotations =
+        ScoreFilter { source: Some(ScoreSource::Annotation), ..ScoreFilter::default() };
+    let scores = source.all_scores(&annotations).await?;
+    let on_sessions = scores.iter().filter_map(|score| Some((session_of(score)?, score)));
+    let known: BTreeSet<_> =
+        labels.iter().map(|label| (label.session.clone(), label.by.clone())).collect();
+    let given = annotation::labels(on_sessions, rubric).into_iter();
+    labels.extend(given.filter(|it| !known.contains(&(it.session.clone(), it.by.clone()))));
+    Ok(labels)
+}
+
+/// Keeps what people say, with what the judge has said by then, and returns the ids of the items. A
+/// label that the same person gave the same session before is changed.
 ///
 /// # Errors
 /// Fails if scores cannot be read, or if one cannot be written; earlier ones remain.
@@ -40,14 +72,17 @@ pub async fn keep(
     (dataset, rubric): (&str, &Rubric),
     labels: &[Label],
     now: Timestamp,
-) -> Result<(), ReviewError> {
+) -> Result<Vec<String>, ReviewError> {
+    let mut ids = Vec::new();
     for label in labels {
         let verdicts = judge_scores::verdicts(source, &label.session, rubric).await?;
         let judged = verdicts.into_iter().next_back().map(JudgedBefore::from);
         let label = Label { judged: judged.or_else(|| label.judged.clone()), ..label.clone() };
-        save(sink, (dataset, LABELS), label.item(dataset), now).await?;
+        let item = label.item(dataset);
+        ids.push(item.id.clone());
+        save(sink, (dataset, LABELS), item, now).await?;
     }
-    Ok(())
+    Ok(ids)
 }
 
 impl From<JudgeScore> for JudgedBefore {

@@ -4,9 +4,9 @@ use ratchet_core::calendar::{Granularity, day};
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::quality::calibration::OVERALL;
-use ratchet_core::quality::calibration::sample::{self, Candidate};
 use ratchet_core::quality::label::LabelOrigin;
 use ratchet_core::record::score::{Score, ScoreSource};
+use ratchet_core::review::session_sample::{self, Candidate};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::{Position, ScoreFilter, TimeWindow, TraceFilter};
 use ratchet_store::query::{
@@ -15,9 +15,9 @@ use ratchet_store::query::{
 use tokio::sync::Mutex;
 
 use super::judge_scores::{count, text};
-use super::{ReviewError, labels};
+use super::{ReviewError, labels, session_queue};
 use crate::score::attach::session_of;
-use crate::sink::Sink;
+use crate::sink::{Sink, SinkError};
 use crate::source::{Source, SourceResult};
 
 const DAY: i64 = 24 * 60 * 60 * 1_000_000_000;
@@ -57,17 +57,37 @@ pub async fn this_week(
     let mut asked = labels::asked(sink, asking.dataset).await?;
     asked.retain(|(_, draw)| draw.week == week);
     if !asked.is_empty() {
+        enqueue(sink, asking, &asked, now).await?;
         return Ok(asked);
     }
     let candidates = candidates(source, asking, now).await?;
     let seed = format!("{}/{week}", asking.dataset);
-    let drawn = sample::draw(&candidates, asking.size, &seed);
+    let drawn = session_sample::draw(&candidates, asking.size, &seed);
     let drawn: Vec<_> = drawn
         .iter()
         .map(|drawn| (drawn.session.clone(), LabelOrigin::of(drawn, &week, &seed)))
         .collect();
     labels::ask(sink, asking.dataset, &drawn, now).await?;
+    enqueue(sink, asking, &drawn, now).await?;
     Ok(drawn)
+}
+
+/// Adds the sample to the queue of its dataset. A Langfuse server has the sample as a dataset only.
+async fn enqueue(
+    sink: &Sink,
+    asking: SamplePlan<'_>,
+    drawn: &[(SessionId, LabelOrigin)],
+    now: Timestamp,
+) -> Result<(), ReviewError> {
+    let Sink::Local(local) = sink else { return Ok(()) };
+    if drawn.is_empty() {
+        return Ok(());
+    }
+    let queue = session_queue::ensure(local, (asking.dataset, asking.rubric), now).await;
+    let queue = queue.map_err(SinkError::from)?;
+    let sessions = drawn.iter().map(|(session, _)| session.clone());
+    session_queue::fill(local, &queue, sessions, now).await.map_err(SinkError::from)?;
+    Ok(())
 }
 
 /// The week of a moment, by the Sunday it began on.

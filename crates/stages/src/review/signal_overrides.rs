@@ -1,15 +1,19 @@
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use ratchet_core::id::SessionId;
-use ratchet_core::judge::offline::SignalSet;
 use ratchet_core::judge::offline::overrides::draft::{self, LabelledMarks, OverrideDraft};
 use ratchet_core::judge::offline::success::fit::MIN_LABELS;
+use ratchet_core::judge::offline::{SignalOverrides, SignalSet};
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::quality::calibration::Marks;
+use ratchet_store::project::ProjectId;
 
 use super::{LabelComparison, ReviewError};
-use crate::score::success;
+use crate::score::judge_factory::own_signals;
+use crate::score::{signal_overrides as files, success};
 use crate::source::Source;
+use crate::user_files::UserFileError;
 
 impl LabelComparison {
     /// The mean of the labels of each session, by dimension.
@@ -50,4 +54,21 @@ pub async fn drafts(
         })
         .collect();
     Ok(draft::drafts(signals, rubric, &labelled))
+}
+
+/// Returns what the overrides of a project become when drafts are accepted. Overrides of other
+/// signals are not in use, and are replaced. `models` is the folder that has the overrides.
+///
+/// # Errors
+/// Fails if a file of the user cannot be read or is invalid.
+pub fn accepted(
+    (data, models): (Option<&Path>, &Path),
+    project: &ProjectId,
+    (signals, rubric): (&SignalSet, &Rubric),
+    drafts: &[OverrideDraft],
+) -> Result<SignalOverrides, UserFileError> {
+    let earlier = files::read(models, project)?.map(|(earlier, _)| earlier);
+    let own = own_signals(data)?.unwrap_or_default();
+    let earlier = earlier.filter(|earlier| earlier.fits(own.signals()));
+    Ok(SignalOverrides::new(signals, &rubric.name, drafts, earlier.as_ref()))
 }

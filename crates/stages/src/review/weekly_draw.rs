@@ -3,15 +3,19 @@ use ratchet_core::catalog::agent::AgentSettings;
 use ratchet_core::payload::Json;
 use ratchet_core::review::allocation::ReviewPlan;
 use ratchet_core::time::Timestamp;
-use ratchet_store::catalog::{Agent, DrawEffect, NewDraw, NewQueue, QueueId};
+use ratchet_store::StoreResult;
+use ratchet_store::catalog::{Agent, Catalog, DrawEffect, NewDraw, NewQueue, QueueId};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::TimeRange;
 use ratchet_store::review_signals::{AgentScope, DrawQuery, SignalQuery};
-use ratchet_store::{Store, StoreResult};
 use serde_json::json;
+
+use super::review_site::{ReviewSite, ReviewSiteResult};
+use crate::sink::langfuse;
 
 /// The queue of traces without an agent.
 const QUEUE: &str = "weekly-review";
+const DESCRIPTION: &str = "Traces drawn every Monday for review";
 /// Agents that get a sample of their own: those with the most traces.
 const MAX_AGENTS: usize = 50;
 
@@ -62,14 +66,11 @@ pub fn traces_of(project: &ProjectId, week: &Week, agent: AgentScope) -> SignalQ
 /// Returns the targets of a week: one for each agent that has traces, with its settings.
 ///
 /// # Errors
-/// Fails only when the database does.
-pub async fn targets(
-    store: &Store,
-    project: &ProjectId,
-    week: &Week,
-) -> StoreResult<Vec<ReviewTarget>> {
-    let seen = store.telemetry.traced_agents(traces_of(project, week, AgentScope::All)).await?;
-    let known = store.catalog.agents(project.clone()).await?;
+/// Fails if traces or agents cannot be read.
+pub async fn targets(site: &ReviewSite, week: &Week) -> ReviewSiteResult<Vec<ReviewTarget>> {
+    let project = &site.project;
+    let seen = site.traced_agents(traces_of(project, week, AgentScope::All)).await?;
+    let known = site.catalog.agents(project.clone()).await?;
     let settings = |name: &str| {
         let is_named = |agent: &&Agent| {
             agent.name == name || agent.settings.aliases.iter().any(|it| it == name)
@@ -92,7 +93,7 @@ pub async fn targets(
     for name in names.into_iter().take(MAX_AGENTS) {
         targets.push(match name {
             None => unnamed(),
-            Some(name) => named(store, settings(&name), agents, week).await?,
+            Some(name) => named(&site.catalog, settings(&name), agents, week).await?,
         });
     }
     Ok(targets)
@@ -110,45 +111,64 @@ fn unnamed() -> ReviewTarget {
 }
 
 async fn named(
-    store: &Store,
+    catalog: &Catalog,
     (name, settings): (String, AgentSettings),
     agents: usize,
     week: &Week,
 ) -> StoreResult<ReviewTarget> {
     // A person on call without an account here is not assigned.
     let assignee = match settings.on_call_in(&week.after()) {
-        Some(person) => store.catalog.user(person.to_owned()).await.ok().map(|user| user.id),
+        Some(person) => catalog.user(person.to_owned()).await.ok().map(|user| user.id),
         None => None,
     };
     let names = std::iter::once(name.clone()).chain(settings.aliases.iter().cloned());
     Ok(ReviewTarget {
         scope: AgentScope::Named(names.collect()),
         queue: settings.queue_name(&name, agents),
-        plan: ReviewPlan { capacity: settings.review_capacity as usize, ..ReviewPlan::default() },
+        plan: plan(&settings),
         assignee,
         agent: Some(name),
     })
 }
 
+/// The plan of an agent's next sample. A split that a person accepted was chosen within the wanted
+/// half-width, by measured rates: no places are reserved by expected ones.
+pub(super) fn plan(settings: &AgentSettings) -> ReviewPlan {
+    let plan = ReviewPlan {
+        capacity: settings.review_capacity as usize,
+        half_width: Some(settings.half_width),
+        spot_share: settings.spot_share,
+        ..ReviewPlan::default()
+    };
+    match settings.flagged_share {
+        Some(flagged_share) => ReviewPlan { flagged_share, half_width: None, ..plan },
+        None => plan,
+    }
+}
+
 /// Draws a week's sample into the queue of its target and assigns the queue. A week that was drawn
 /// stays as it is.
+///
+/// On a Langfuse server, the draw is stored here first and its traces are then added to the server's
+/// queue of the same name; an interrupted run adds the missing ones.
 ///
 /// # Errors
 /// Fails if the queue cannot be created, or if there is no such user.
 pub async fn draw(
-    store: &Store,
-    (project, week): (&ProjectId, &Week),
+    site: &ReviewSite,
+    week: &Week,
     target: &ReviewTarget,
     now: Timestamp,
-) -> StoreResult<DrawReport> {
+) -> ReviewSiteResult<DrawReport> {
+    let (project, catalog) = (&site.project, &site.catalog);
     let new = NewQueue {
         name: target.queue.clone(),
-        description: Some("Traces drawn every Monday for review".to_owned()),
+        description: Some(DESCRIPTION.to_owned()),
         score_configs: Vec::new(),
     };
-    let queue = store.catalog.ensure_queue(project.clone(), new, now).await?;
+    let queue = catalog.ensure_queue(project.clone(), new, now).await?;
     let seed = format!("{project}/{}/{week}", target.queue);
-    let draw = store.telemetry.draw_week(DrawQuery {
+    let draw = site.draw_week(DrawQuery {
         traces: traces_of(project, week, target.scope.clone()),
         plan: target.plan,
         seed,
@@ -169,10 +189,19 @@ pub async fn draw(
         plan: Json::from_value(&plan),
         draw,
     };
-    let effect = store.catalog.save_draw(of.clone(), new, now).await?;
+    let effect = catalog.save_draw(of.clone(), new, now).await?;
     if let Some(person) = &target.assignee {
-        store.catalog.assign_queue(of, person.clone(), now).await?;
+        catalog.assign_queue(of, person.clone(), now).await?;
     }
-    let (queue, queue_id) = (queue.name, queue.id);
+    let (queue, mut queue_id) = (queue.name, queue.id);
+    if let Some(client) = site.client() {
+        let stored = catalog.draws(project.clone(), week.to_string()).await?;
+        let stored = stored.iter().filter(|draw| draw.queue == queue_id);
+        let traces: Vec<&str> =
+            stored.flat_map(|draw| &draw.traces).map(|drawn| drawn.trace.as_str()).collect();
+        let there = langfuse::queues::ensure_queue(client, &queue, DESCRIPTION).await?;
+        langfuse::queues::queue_traces(client, &there, traces.into_iter()).await?;
+        queue_id = there;
+    }
     Ok(DrawReport { queue, queue_id, agent: target.agent.clone(), effect, drawn, traces })
 }

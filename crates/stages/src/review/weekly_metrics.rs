@@ -7,11 +7,12 @@ use ratchet_core::review::metrics::WeekFacts;
 use ratchet_core::review::week_facts::{Cut, DrawnWeek, TraceAnswer, WeekInput};
 use ratchet_core::review::weekly::{MetricsScope, MonthAccuracy, WeeklyMetrics};
 use ratchet_core::time::Timestamp;
-use ratchet_store::catalog::{Agent, REVIEW, SourcedItem, StoredDraw};
+use ratchet_store::StoreResult;
+use ratchet_store::catalog::{Agent, Catalog, REVIEW, SourcedItem, StoredDraw};
 use ratchet_store::project::ProjectId;
 use ratchet_store::review_signals::{AgentScope, ReviewedSignal, SignalQuery, WeekSignals};
-use ratchet_store::{Store, StoreResult};
 
+use super::review_site::{ReviewSite, ReviewSiteResult};
 use super::weekly_draw::traces_of;
 
 /// Datasets that reviewed traces of all time are collected in end in this.
@@ -31,8 +32,8 @@ pub struct MetricsFilter {
 ///
 /// # Errors
 /// Fails only when the database does.
-pub async fn zone(store: &Store, project: &ProjectId) -> StoreResult<Zone> {
-    let schedules = store.catalog.schedules(project.clone()).await?;
+pub async fn zone(catalog: &Catalog, project: &ProjectId) -> StoreResult<Zone> {
+    let schedules = catalog.schedules(project.clone()).await?;
     let review = schedules.into_iter().find(|schedule| schedule.name == REVIEW);
     Ok(review.map_or_else(Zone::of_this_machine, |schedule| schedule.zone))
 }
@@ -41,28 +42,27 @@ pub async fn zone(store: &Store, project: &ProjectId) -> StoreResult<Zone> {
 /// that had no traces then.
 ///
 /// # Errors
-/// Fails only when the database does.
+/// Fails if the traces cannot be read.
 pub async fn default_week(
-    store: &Store,
-    project: &ProjectId,
+    site: &ReviewSite,
     (zone, now): (&Zone, Timestamp),
-) -> StoreResult<Week> {
+) -> ReviewSiteResult<Week> {
     let last = Week::last_ended(now, zone);
-    let seen = store.telemetry.traced_agents(traces_of(project, &last, AgentScope::All)).await?;
+    let seen = site.traced_agents(traces_of(&site.project, &last, AgentScope::All)).await?;
     Ok(if seen.is_empty() { Week::of(now, zone) } else { last })
 }
 
 /// Returns the metrics of a week, compared with the week before.
 ///
 /// # Errors
-/// Fails only when the database does.
+/// Fails if traces, scores or draws cannot be read.
 pub async fn metrics(
-    store: &Store,
-    (project, week): (&ProjectId, &Week),
+    site: &ReviewSite,
+    week: &Week,
     filter: &MetricsFilter,
-) -> StoreResult<WeeklyMetrics> {
-    let facts = week_facts(store, (project, week), filter).await?;
-    let before = week_facts(store, (project, &week.before()), filter).await?;
+) -> ReviewSiteResult<WeeklyMetrics> {
+    let facts = week_facts(site, week, filter).await?;
+    let before = week_facts(site, &week.before(), filter).await?;
     let (first, last) = week.days();
     let scope = MetricsScope {
         week: first,
@@ -77,11 +77,12 @@ pub async fn metrics(
 }
 
 async fn week_facts(
-    store: &Store,
-    (project, week): (&ProjectId, &Week),
+    site: &ReviewSite,
+    week: &Week,
     filter: &MetricsFilter,
-) -> StoreResult<WeekFacts> {
-    let agents = store.catalog.agents(project.clone()).await?;
+) -> ReviewSiteResult<WeekFacts> {
+    let project = &site.project;
+    let agents = site.catalog.agents(project.clone()).await?;
     let agent = filter.agent.as_ref().and_then(|name| {
         let is_alias = |agent: &Agent| agent.settings.aliases.contains(name);
         agents.into_iter().find(|agent| agent.name == *name || is_alias(agent))
@@ -98,11 +99,11 @@ async fn week_facts(
         release: filter.release.clone(),
         ..traces_of(project, week, agent)
     };
-    let signals = store.telemetry.week_signals(query).await?;
-    let mut draws = store.catalog.draws(project.clone(), week.to_string()).await?;
+    let signals = site.week_signals(query).await?;
+    let mut draws = site.catalog.draws(project.clone(), week.to_string()).await?;
     draws.retain(|draw| name.is_none() || draw.agent == name);
-    let items = store.catalog.sourced_items(project.clone(), week.start()).await?;
-    let items_added = added_in(store, project, week, &items).await?;
+    let items = site.sourced_items(week.start()).await?;
+    let items_added = added_in(site, week, (&items, name.as_deref())).await?;
     let input = input(signals, draws, &items, filter);
     Ok(WeekInput { items_added, targets, ..input }.facts())
 }
@@ -126,11 +127,11 @@ fn input(
     }
 }
 
-fn drawn_week(draw: StoredDraw) -> DrawnWeek {
+pub(super) fn drawn_week(draw: StoredDraw) -> DrawnWeek {
     DrawnWeek { cells: draw.cells, traces: draw.traces }
 }
 
-fn answers(reviewed: Vec<ReviewedSignal>) -> BTreeMap<String, TraceAnswer> {
+pub(super) fn answers(reviewed: Vec<ReviewedSignal>) -> BTreeMap<String, TraceAnswer> {
     let answer = |one: ReviewedSignal| {
         let answer =
             TraceAnswer { correct: one.correct, category: one.category, quality: one.quality };
@@ -139,24 +140,24 @@ fn answers(reviewed: Vec<ReviewedSignal>) -> BTreeMap<String, TraceAnswer> {
     reviewed.into_iter().map(answer).collect()
 }
 
-/// The items that a week added to global datasets: those made from its traces, whenever that was,
-/// and those without a trace by their date.
+/// The items that a week added to the global dataset of an agent, or of all: those made from its
+/// traces, whenever that was, and those without a trace by their date.
 async fn added_in(
-    store: &Store,
-    project: &ProjectId,
+    site: &ReviewSite,
     week: &Week,
-    items: &[SourcedItem],
-) -> StoreResult<u64> {
-    let global: Vec<_> = items.iter().filter(|item| item.dataset.ends_with(GLOBAL)).collect();
+    (items, agent): (&[SourcedItem], Option<&str>),
+) -> ReviewSiteResult<u64> {
+    let is_global = |dataset: &str| {
+        let of = dataset.strip_suffix(GLOBAL);
+        of.is_some_and(|of| agent.is_none_or(|agent| of == agent))
+    };
+    let global: Vec<_> = items.iter().filter(|item| is_global(&item.dataset)).collect();
     let ids: BTreeSet<TraceId> =
         global.iter().filter_map(|item| TraceId::parse(item.trace.as_deref()?).ok()).collect();
-    let found = store.telemetry.find_traces(project.clone(), ids.into_iter().collect()).await?;
+    let found = site.trace_times(ids.into_iter().collect()).await?;
     let is_within = |at: Timestamp| week.start() <= at && at < week.end();
-    let of_week: BTreeSet<String> = found
-        .into_iter()
-        .filter(|trace| is_within(trace.timestamp))
-        .map(|trace| trace.id.to_string())
-        .collect();
+    let of_week: BTreeSet<String> =
+        found.into_iter().filter(|(_, at)| is_within(*at)).map(|(trace, _)| trace).collect();
     let counts = |item: &&&SourcedItem| match &item.trace {
         Some(trace) => of_week.contains(trace),
         None => is_within(item.created_at),
@@ -164,25 +165,37 @@ async fn added_in(
     Ok(global.iter().filter(counts).count() as u64)
 }
 
+/// Returns the facts of a week's draws, without traffic outside of them: of one agent (`None` is
+/// traces without one), or of all.
+pub(super) async fn drawn_facts(
+    site: &ReviewSite,
+    week: String,
+    agent: Option<&Option<String>>,
+    items: &[SourcedItem],
+) -> ReviewSiteResult<WeekFacts> {
+    let mut draws = site.catalog.draws(site.project.clone(), week).await?;
+    draws.retain(|draw| agent.is_none_or(|agent| draw.agent == *agent));
+    let drawn: Vec<&DrawnTrace> = draws.iter().flat_map(|draw| &draw.traces).collect();
+    let answers = site.answers(&drawn).await?;
+    let draws: Vec<DrawnWeek> = draws.into_iter().map(drawn_week).collect();
+    let traces = draws.iter().flat_map(|draw| &draw.cells).map(|cell| cell.population).sum();
+    let in_dataset = items.iter().filter_map(|item| item.trace.clone()).collect();
+    Ok(WeekInput { traces, answers, draws, in_dataset, ..WeekInput::default() }.facts())
+}
+
 /// Returns agent and judge accuracy by month, oldest first, from the weeks that have samples. A week
 /// belongs to the month of its first day.
 ///
 /// # Errors
-/// Fails only when the database does.
-pub async fn months(store: &Store, project: &ProjectId) -> StoreResult<Vec<MonthAccuracy>> {
-    let weeks = store.catalog.drawn_weeks(project.clone(), MAX_WEEKS).await?;
-    let items = store.catalog.sourced_items(project.clone(), Timestamp::from_nanos(0)).await?;
+/// Fails if scores or draws cannot be read.
+pub async fn months(site: &ReviewSite) -> ReviewSiteResult<Vec<MonthAccuracy>> {
+    let weeks = site.catalog.drawn_weeks(site.project.clone(), MAX_WEEKS).await?;
+    let items = site.sourced_items(Timestamp::from_nanos(0)).await?;
     let mut months: BTreeMap<String, Vec<WeekFacts>> = BTreeMap::new();
     for week in weeks {
-        let draws = store.catalog.draws(project.clone(), week.clone()).await?;
-        let drawn = draws.iter().flat_map(|draw| &draw.traces);
-        let ids = drawn.filter_map(|drawn: &DrawnTrace| TraceId::parse(&drawn.trace).ok());
-        let reviewed = store.telemetry.review_answers(project.clone(), ids.collect()).await?;
-        let draws: Vec<DrawnWeek> = draws.into_iter().map(drawn_week).collect();
-        let traces = draws.iter().flat_map(|draw| &draw.cells).map(|cell| cell.population).sum();
-        let input = WeekInput { traces, answers: answers(reviewed), draws, ..WeekInput::default() };
         let month: String = week.chars().take(7).collect();
-        months.entry(month).or_default().push(input.facts());
+        let facts = drawn_facts(site, week, None, &items).await?;
+        months.entry(month).or_default().push(facts);
     }
     let size = |month: &str| {
         let until =

@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use futures_util::future::BoxFuture;
 use ratchet_agent::judge::JudgeName;
+use ratchet_core::catalog::evaluator::document::CodeLanguage;
 use ratchet_core::judge::evaluator;
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::money::Money;
@@ -35,6 +36,11 @@ pub trait JobEnvironment: Send + Sync {
     /// Fails if the user's file cannot be read.
     fn evaluator_instructions(&self) -> Result<String, EnvironmentError> {
         Ok(evaluator::SHIPPED.to_owned())
+    }
+
+    /// Returns the command that runs evaluators in a language, if the operator has named one.
+    fn code_interpreter(&self, _language: CodeLanguage) -> Option<Vec<String>> {
+        None
     }
 
     /// Returns the texts that suggestions are made from.

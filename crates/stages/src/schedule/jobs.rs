@@ -7,11 +7,11 @@ use ratchet_core::chat::notification::NotificationKind;
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::message::Message;
-use ratchet_core::quality::calibration::sample::SIZE;
 use ratchet_core::quality::label::DATASET;
+use ratchet_core::review::session_sample::SIZE;
 use ratchet_core::time::Timestamp;
+use ratchet_remote::backoff_clock::SystemBackoffClock;
 use ratchet_remote::langfuse::client::TimeWindow;
-use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
 use ratchet_remote::webhook::{Webhook, WebhookError};
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{DrawEffect, NewNotice, ReportEffect, ScheduledJob, ScheduledScoring};
@@ -20,11 +20,14 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{DueRun, EnvironmentError, Scheduler, judge};
+use crate::review::alerts::{self, AlertTarget};
+use crate::review::review_site::{ReviewSite, ReviewSiteError};
 use crate::review::sampling::{self, SamplePlan};
 use crate::review::weekly_draw::{self, DrawReport};
 use crate::review::{ReviewError, labels};
 use crate::score::ScoringContext;
 use crate::score::attach::Attach;
+use crate::score::journal::Journal;
 use crate::score::judge::Judge;
 use crate::weekly_report::{
     AT_ONCE, PipelineError, ReportStore, SessionScoring, WeekDelivery, WeeklyPipeline,
@@ -46,6 +49,8 @@ pub enum ScheduledJobError {
     #[error(transparent)]
     Pipeline(#[from] PipelineError),
     #[error(transparent)]
+    Review(#[from] ReviewSiteError),
+    #[error(transparent)]
     Webhook(#[from] WebhookError),
     #[error("another server has taken the run over")]
     LeaseLost,
@@ -64,7 +69,11 @@ impl ScheduledJobError {
             Self::Pipeline(error) => {
                 error.model_error().map_or_else(|| chain(self), ModelError::without_reply)
             }
-            Self::Store(_) | Self::Judge(_) | Self::Webhook(_) | Self::LeaseLost => chain(self),
+            Self::Store(_)
+            | Self::Judge(_)
+            | Self::Review(_)
+            | Self::Webhook(_)
+            | Self::LeaseLost => chain(self),
         }
     }
 }
@@ -104,7 +113,7 @@ impl Scheduler {
             ScheduledJob::Scoring(scoring) => {
                 Box::pin(self.score_sessions(run, scoring, context)).await
             }
-            ScheduledJob::ReviewDraw => self.draw_review(run, (context.clock)()).await,
+            ScheduledJob::ReviewDraw => self.draw_review(run, context).await,
         }
     }
 
@@ -179,11 +188,17 @@ impl Scheduler {
     }
 
     /// Draws the week's sample of every agent and announces what is new.
-    async fn draw_review(&self, run: &DueRun, now: Timestamp) -> Result<String, ScheduledJobError> {
-        let (project, week) = (run.project(), run.week());
+    async fn draw_review(
+        &self,
+        run: &DueRun,
+        context: &ScoringContext<'_>,
+    ) -> Result<String, ScheduledJobError> {
+        let (project, week, now) = (run.project(), run.week(), (context.clock)());
+        let Journal { catalog, project: journal } = context.journal;
+        let site = ReviewSite::new(context.source.clone(), catalog.clone(), journal.clone());
         let mut lines = Vec::new();
-        for target in weekly_draw::targets(&self.store, project, &week).await? {
-            let report = weekly_draw::draw(&self.store, (project, &week), &target, now).await?;
+        for target in weekly_draw::targets(&site, &week).await? {
+            let report = weekly_draw::draw(&site, &week, &target, now).await?;
             lines.push(match report.effect {
                 DrawEffect::Made => {
                     format!(
@@ -197,6 +212,9 @@ impl Scheduler {
                 self.notify_draw(project, (&report, &week.to_string()), now).await?;
             }
         }
+        let zone = &run.schedule.zone;
+        let target = AlertTarget { project, server: &self.server, zone };
+        alerts::check(&site, target, now).await?;
         if lines.is_empty() {
             return Ok(format!("no traces in the week of {week}"));
         }

@@ -4,13 +4,17 @@ use std::time::Duration;
 
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
+use ratchet_remote::backoff_clock::SystemBackoffClock;
 use ratchet_remote::langfuse::client::{ClientLimits, LangfuseClient};
 use ratchet_store::Store;
 use ratchet_store::StoreResult;
 use ratchet_store::catalog::LeaseStatus;
+use ratchet_store::project::ProjectId;
 
 use super::{DueRun, EnvironmentError, JobEnvironment, Runner, ScheduledJobError};
+use crate::review::alerts::{self, AlertTarget};
+use crate::review::review_site::ReviewSite;
+use crate::review::weekly_metrics;
 use crate::score::ScoringContext;
 use crate::score::journal::Journal;
 use crate::sink::{LocalSink, Sink};
@@ -20,6 +24,8 @@ use crate::source::Source;
 const POLL_EVERY: Duration = Duration::from_secs(30);
 /// How often the lease of a run is renewed.
 const RENEW_EVERY: Duration = Duration::from_secs(60);
+/// How often changes of state in weekly reviews are looked for.
+const ALERTS_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// Runs scheduled jobs while a server is up: one task, one run at a time.
 #[derive(Clone)]
@@ -54,16 +60,48 @@ impl Scheduler {
         tokio::pin!(stop);
         let mut polls = tokio::time::interval(POLL_EVERY);
         polls.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut alerts = tokio::time::interval(ALERTS_EVERY);
         loop {
             tokio::select! {
                 () = &mut stop => return,
                 () = wake() => {}
                 _tick = polls.tick() => {}
+                _tick = alerts.tick() => self.review_alerts().await,
             }
             if let Err(error) = self.poll(is_stopping).await {
                 tracing::warn!(error.cause = %error, "cannot look for scheduled runs");
             }
         }
+    }
+
+    /// Tells the receivers of every project what changed in its weekly review.
+    async fn review_alerts(&self) {
+        let projects = match self.store.catalog.projects().await {
+            Ok(projects) => projects,
+            Err(error) => return tracing::warn!(error.cause = %error, "cannot list projects"),
+        };
+        for project in projects {
+            match self.check_reviews(&project.id).await {
+                Ok(told) => {
+                    for title in told {
+                        tracing::info!(project = %project.id, "{title}");
+                    }
+                }
+                Err(error) => tracing::warn!(
+                    project = %project.id,
+                    error.cause = %error.detail(),
+                    "cannot look for changes in the weekly review"
+                ),
+            }
+        }
+    }
+
+    async fn check_reviews(&self, project: &ProjectId) -> Result<Vec<String>, ScheduledJobError> {
+        let (source, _, journal) = self.place(project)?;
+        let zone = weekly_metrics::zone(&self.store.catalog, project).await?;
+        let site = ReviewSite::new(source, journal.catalog, journal.project);
+        let target = AlertTarget { project, server: &self.server, zone: &zone };
+        Ok(alerts::check(&site, target, (self.clock)()).await?)
     }
 
     async fn poll(&self, is_stopping: SchedulerStop<'_>) -> StoreResult<()> {
@@ -118,32 +156,30 @@ impl Scheduler {
         }
     }
 
+    /// Where the work of a project is read and written: here, or on the server that it names.
+    fn place(&self, project: &ProjectId) -> Result<(Source, Sink, Journal), EnvironmentError> {
+        let project = project.clone();
+        let (telemetry, catalog) = (self.store.telemetry.clone(), self.store.catalog.clone());
+        if let Some(access) = self.environment.report_settings(&project)?.langfuse {
+            let journal = Journal::of_server(catalog, &access.url, &access.public_key);
+            let journal = journal.map_err(|error| unusable(&error))?;
+            let pace = Box::new(SystemBackoffClock);
+            let client = LangfuseClient::new(access, ClientLimits::default(), pace);
+            let client = client.map_err(|error| unusable(&error))?;
+            return Ok((Source::Remote(client.clone()), Sink::Remote(client), journal));
+        }
+        let source = Source::Local(telemetry.clone(), project.clone());
+        let (here, owner) = (catalog.clone(), project.clone());
+        let sink = Sink::Local(LocalSink { telemetry, catalog: here, project: owner });
+        Ok((source, sink, Journal { catalog, project }))
+    }
+
     async fn in_context(
         &self,
         run: &DueRun,
         is_stopping: SchedulerStop<'_>,
     ) -> Result<String, ScheduledJobError> {
-        let project = run.project().clone();
-        let (telemetry, catalog) = (self.store.telemetry.clone(), self.store.catalog.clone());
-        let (source, sink, journal) = match self.environment.report_settings(&project)?.langfuse {
-            Some(access) => {
-                let journal = Journal::of_server(catalog, &access.url, &access.public_key);
-                let journal = journal.map_err(|error| unusable(&error))?;
-                let pace = Box::new(SystemBackoffClock);
-                let client = LangfuseClient::new(access, ClientLimits::default(), pace);
-                let client = client.map_err(|error| unusable(&error))?;
-                (Source::Remote(client.clone()), Sink::Remote(client), journal)
-            }
-            None => (
-                Source::Local(telemetry.clone(), project.clone()),
-                Sink::Local(LocalSink {
-                    telemetry,
-                    catalog: catalog.clone(),
-                    project: project.clone(),
-                }),
-                Journal { catalog, project },
-            ),
-        };
+        let (source, sink, journal) = self.place(run.project())?;
         let context = ScoringContext {
             source: &source,
             sink: &sink,

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use ratchet_core::id::{SessionId, TraceId};
-use ratchet_core::record::score::{Score, ScoreTarget};
+use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::{Position, TraceRefFilter};
 
@@ -54,8 +54,9 @@ pub(super) async fn traces(
 /// # Errors
 /// Fails if the source cannot be read.
 pub async fn scores_about(source: &Source, session: &SessionId) -> SourceResult<Vec<Score>> {
-    let scores = source.scores_of_session(session).await?;
-    if !scores.is_empty() {
+    let mut scores = source.scores_of_session(session).await?;
+    // People annotate the session itself, wherever the judge's scores are.
+    if scores.iter().any(|score| score.source != ScoreSource::Annotation) {
         return Ok(scores);
     }
     let traces = traces(source, session).await?;
@@ -64,5 +65,6 @@ pub async fn scores_about(source: &Source, session: &SessionId) -> SourceResult<
     };
     let mut carried = source.scores_of_trace(&first).await?;
     carried.retain(|score| session_of(score).as_ref() == Some(session));
-    Ok(carried)
+    scores.extend(carried);
+    Ok(scores)
 }

@@ -13,8 +13,12 @@ mod rules;
 mod intake;
 /// One job: from the record to the verdict.
 mod evaluation;
+/// What a judge is shown of a record.
+mod material;
 /// Judges in use, and their outages.
 mod judges;
+/// Evaluators that are code.
+mod code;
 /// Verdicts as scores, and calls of models as traces.
 mod records;
 /// What people do with evaluators: list, pause and resume.
@@ -34,7 +38,7 @@ use futures_util::{FutureExt as _, StreamExt as _};
 use ratchet_core::job::JobKind;
 use ratchet_core::record::score::draft::ScoreDraft;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::client::backoff_clock::BackoffClock;
+use ratchet_remote::backoff_clock::BackoffClock;
 use ratchet_store::catalog::{FinishedEvaluation, JobRequest};
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Batch;
@@ -43,9 +47,12 @@ use tokio::sync::{Mutex, Notify};
 
 use crate::record::scores::{self, ScoreWriteError};
 use crate::schedule::JobEnvironment;
+use code::CodeRunner;
 use evaluation::Evaluated;
 use judges::Judges;
 use rules::RunningRules;
+
+pub(crate) use evaluation::request as judge_request;
 
 /// The longest lease: longer than a model call may take.
 const LEASE: Duration = Duration::from_secs(15 * 60);
@@ -75,6 +82,7 @@ pub struct EvaluationWorker {
     pace: Arc<dyn BackoffClock>,
     limits: EvaluationLimits,
     judges: Judges,
+    code: CodeRunner,
     wake: Notify,
     /// Held while rules are read and applied, so that older ones never replace newer ones.
     refresh: Mutex<()>,
@@ -97,8 +105,10 @@ impl EvaluationWorker {
         (pace, limits): (Arc<dyn BackoffClock>, EvaluationLimits),
         owner: String,
     ) -> Self {
+        let code = CodeRunner::new(environment.clone());
         let judges = Judges::new(environment, limits.calls_at_once);
-        Self { store, pace, limits, judges, wake: Notify::new(), refresh: Mutex::default(), owner }
+        let (wake, refresh) = (Notify::new(), Mutex::default());
+        Self { store, pace, limits, judges, code, wake, refresh, owner }
     }
 
     /// Wakes the worker before its next poll.
@@ -169,9 +179,32 @@ impl EvaluationWorker {
 
     async fn rules(&self) -> StoreResult<RunningRules> {
         let _held = self.refresh.lock().await;
-        let rules = RunningRules::load(&self.store).await?;
+        let mut rules = RunningRules::load(&self.store).await?;
+        if self.pause_without_interpreter(&rules).await? {
+            rules = RunningRules::load(&self.store).await?;
+        }
         self.store.telemetry.set_evaluated_projects(rules.projects());
         Ok(rules)
+    }
+
+    /// Pauses evaluators whose code cannot run here, with what to do. They stay paused until a person
+    /// resumes them: an operator who adds an interpreter does not start old code by it.
+    async fn pause_without_interpreter(&self, rules: &RunningRules) -> StoreResult<bool> {
+        let mut has_paused = false;
+        for (project, evaluator) in rules.active() {
+            let Some(why) = evaluator.latest().and_then(|latest| self.code.obstacle(latest)) else {
+                continue;
+            };
+            let wish = (evaluator.id.clone(), why.to_owned());
+            let (catalog, now) = (&self.store.catalog, self.pace.now());
+            match manage::pause(catalog, project.clone(), wish, now).await {
+                Ok(()) => has_paused = true,
+                Err(manage::ManageError::Store(error)) => return Err(error),
+                // It was deleted meanwhile.
+                Err(_) => {}
+            }
+        }
+        Ok(has_paused)
     }
 
     /// Writes verdicts, then ends their jobs. If the server dies in between, the next one finds the

@@ -56,7 +56,11 @@ pub struct RubricFileFault {
 pub enum RubricsError {
     #[error(transparent)]
     File(#[from] UserFileError),
-    #[error("{} and {} have the same name {name}; rename one", file.display(), other.display())]
+    #[error(
+        "{} and {} have the same name {name}; nothing is scored by it until one is renamed",
+        file.display(),
+        other.display()
+    )]
     SameName { file: PathBuf, other: PathBuf, name: String },
     #[error("rubric {name} not found; available: {available}, or a .toml file")]
     NotFound { name: String, available: String },
@@ -65,7 +69,9 @@ pub enum RubricsError {
 impl Rubrics {
     /// Reads the user's rubrics in `<data>/rubrics`; the name of a built-in one overrides it. A file
     /// that is invalid, or has the name of another one, is reported by [`Self::find`] and
-    /// [`Self::faults`]: an error in one of them must not take the others away.
+    /// [`Self::faults`]: an error in one of them must not take the others away. Of two files of one
+    /// name, pages show the first by file name; neither is used for scores, because which of them
+    /// was meant is a guess that scores would keep.
     ///
     /// # Errors
     /// Fails if the folder cannot be read.
@@ -207,7 +213,11 @@ fn problems(error: &RubricsError) -> Vec<String> {
             vec![format!("cannot be read: {source}")]
         }
         RubricsError::SameName { other, name, .. } => {
-            vec![format!("{} has the same name {name}; rename one", file_name(other))]
+            vec![format!(
+                "{} has the same name {name}; pages show that one, and nothing is scored by it \
+                 until one is renamed",
+                file_name(other)
+            )]
         }
         RubricsError::NotFound { .. } => vec![error.to_string()],
     }
@@ -242,7 +252,11 @@ mod tests {
         let [broken, wrong, twice] = faults.as_slice() else { panic!("{faults:?}") };
         assert!(broken.problems[0].starts_with("line 2"), "{broken:?}");
         assert!(wrong.problems[0].contains("weight"), "{wrong:?}");
-        assert_eq!(twice.problems, ["fine.toml has the same name fine; rename one"]);
+        assert_eq!(
+            twice.problems,
+            ["fine.toml has the same name fine; pages show that one, and nothing is scored by it \
+              until one is renamed"]
+        );
         let open = || Rubrics::open(data.path()).unwrap();
         assert!(open().find(rubric::DEFAULT).is_ok(), "other files are no reason to stop");
         for (name, reason) in [("x", "broken.toml"), ("wrong", "wrong.toml"), ("fine", "zwei.toml")]

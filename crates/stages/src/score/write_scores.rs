@@ -25,6 +25,10 @@ pub const JUDGE_VERSION: &str = "judge_version";
 
 /// The metadata key of the agent: a server's list of traces does not name it.
 pub(crate) const AGENT: &str = "agent";
+/// The metadata with the numbers of the traces that show a mark.
+pub(crate) const EVIDENCE: &str = "evidence";
+/// The metadata with the numbers of the traces that show each signal of a mark.
+pub(crate) const SIGNALS: &str = "signals";
 
 /// Score config ids of a rubric, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,6 +57,11 @@ impl ScoreConfigs {
             ids.insert(name, id);
         }
         Ok(Self(ids))
+    }
+
+    /// Returns the id of the config of a dimension.
+    pub fn id(&self, dimension: &str) -> Option<&str> {
+        self.0.get(dimension).map(String::as_str)
     }
 }
 
@@ -192,8 +201,11 @@ impl ScoreSheet<'_> {
     fn about_mark(&self, judgement: &Judgement, scored: &Scored) -> Vec<(&'static str, Value)> {
         let mut about = vec![
             ("confidence", json!(judgement.confidence)),
-            ("evidence", json!(judgement.evidence)),
+            (EVIDENCE, json!(judgement.evidence)),
         ];
+        if !judgement.signals.is_empty() {
+            about.push((SIGNALS, json!(judgement.signals)));
+        }
         about.extend(judgement.finding.value().map(|value| ("value", json!(value))));
         if let Some(success) = &scored.judged.success
             && judgement.dimension == OUTCOME

@@ -1,6 +1,9 @@
 //! The sink that is a Langfuse server: records become requests of its API, and responses become
 //! records, here and nowhere else in this crate.
 
+/// Queues and dataset items that reviews read and write.
+pub(crate) mod queues;
+
 use ratchet_core::issue::Issue;
 use ratchet_core::payload::Json;
 use ratchet_core::record::score::config::{Category, ConfigValues, ScoreConfig, StatedValues};

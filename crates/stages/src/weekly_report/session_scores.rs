@@ -2,16 +2,18 @@ use std::collections::BTreeMap;
 
 use ratchet_core::calendar::Week;
 use ratchet_core::id::SessionId;
+use ratchet_core::judge::offline::Signal;
 use ratchet_core::judge::rubric::{MARKS, Rubric};
 use ratchet_core::payload::Json;
 use ratchet_core::quality::synthesis::{JudgeVersion, Mark, OVERALL, RecordedFacts, SessionMarks};
 use ratchet_core::record::score::{Score, ScoreSource};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::{Position, ScoreFilter, TimeWindow};
+use serde::de::DeserializeOwned;
 
 use super::looked_at;
 use crate::score::attach::session_of;
-use crate::score::write_scores::{AGENT, JUDGE_VERSION};
+use crate::score::write_scores::{AGENT, EVIDENCE, JUDGE_VERSION, SIGNALS};
 use crate::source::{Source, SourceResult};
 
 /// A score that a judge gave a session.
@@ -21,6 +23,7 @@ struct SessionScore {
     value: f64,
     rationale: String,
     evidence: Vec<u32>,
+    signals: BTreeMap<Signal, Vec<u32>>,
     judge: JudgeVersion,
     agent: Option<String>,
     at: Timestamp,
@@ -77,7 +80,8 @@ impl Book<'_> {
             week,
             value,
             judge: judge(&score),
-            evidence: evidence(&score),
+            evidence: list(&score, EVIDENCE),
+            signals: list(&score, SIGNALS),
             agent: text(&score, AGENT).map(str::to_owned),
             at: score.timestamp,
             rationale: score.comment.unwrap_or_default(),
@@ -132,10 +136,11 @@ fn newest(
     let facts =
         RecordedFacts { agent: any.agent.clone(), last_at: any.at, ..RecordedFacts::default() };
     let overall = of_newest.remove(OVERALL).map(|given| given.value).or(reckoned)?;
-    let marks =
-        of_newest.into_iter().map(|(name, SessionScore { value, rationale, evidence, .. })| {
-            (name, Mark { value, rationale, evidence })
-        });
+    let marks = of_newest.into_iter().map(
+        |(name, SessionScore { value, rationale, evidence, signals, .. })| {
+            (name, Mark { value, rationale, evidence, signals })
+        },
+    );
     Some((week, SessionMarks { session, overall, marks: marks.collect(), judge, facts }))
 }
 
@@ -150,9 +155,9 @@ fn judge(score: &Score) -> JudgeVersion {
     }
 }
 
-/// The numbers of the traces that a score is based on.
-fn evidence(score: &Score) -> Vec<u32> {
-    let found = score.metadata.iter().find(|(name, _)| name == "evidence");
+/// Numbers of traces in the metadata of a score.
+fn list<T: DeserializeOwned + Default>(score: &Score, key: &str) -> T {
+    let found = score.metadata.iter().find(|(name, _)| name == key);
     let read = |(_, value): &(String, Json)| serde_json::from_str(value.as_str()).ok();
     found.and_then(read).unwrap_or_default()
 }

@@ -17,14 +17,14 @@ const HOUR: i64 = 3_600_000_000_000;
 const FALLING: (&str, &str) = ("support-bot", "prod");
 
 /// Random numbers from 0 to 1 (xorshift): the same seed gives the same weeks.
-struct Noise(u64);
+pub(crate) struct Noise(u64);
 
 impl Noise {
-    fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self((seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
-    fn next(&mut self) -> f64 {
+    pub(crate) fn next(&mut self) -> f64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -56,7 +56,7 @@ fn session<'a>(
     move |noise| {
         let mut mark = || {
             let value = (mean + (noise.next() - 0.5) * 0.5).clamp(0.0, 1.0);
-            Mark { value, rationale: String::new(), evidence: Vec::new() }
+            Mark { value, ..Mark::default() }
         };
         let marks = DIMENSIONS.map(|name| (name.to_owned(), mark()));
         let overall = f64::midpoint(marks[0].1.value, marks[1].1.value);
@@ -82,11 +82,11 @@ fn findings(seed: u64, drop: f64) -> Vec<WeekFinding> {
     synthesize(&DIMENSIONS, &weeks(seed, drop)).findings
 }
 
-/// At 5% a quarter one of 260 calm weeks has a finding. More than 2 of 40, or 16 of 2,000, have a
+/// At 5% a quarter one of 260 calm weeks has a finding. More than 2 of 40, or 7 of 600, have a
 /// probability below 1%.
 #[test]
 fn calm_weeks_have_no_findings_beyond_the_stated_rate() {
-    let (seeds, most) = scaled((40, 2), (2_000, 16));
+    let (seeds, most) = scaled((40, 2), (600, 7));
     let alarms = (0..seeds).filter(|seed| !findings(*seed, 0.0).is_empty()).count();
     assert!(alarms <= most, "{alarms} of {seeds}");
 }
@@ -94,7 +94,7 @@ fn calm_weeks_have_no_findings_beyond_the_stated_rate() {
 /// Where one agent fell, the others are not blamed more often than in calm weeks.
 #[test]
 fn a_drop_of_one_agent_is_no_finding_about_another() {
-    let (seeds, most) = scaled((30, 2), (2_000, 16));
+    let (seeds, most) = scaled((30, 2), (600, 7));
     let is_other = |finding: &WeekFinding| {
         (finding.agent.as_deref(), finding.environment.as_str()) != (Some(FALLING.0), FALLING.1)
     };

@@ -4,6 +4,9 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use ratchet_agent::judge::JudgeName;
+use ratchet_core::catalog::evaluator::document::{CodeLanguage, EvaluatorState};
+use ratchet_core::catalog::experiment::{ExperimentItem, ExperimentMetadata};
+use ratchet_core::id::TraceId;
 use ratchet_core::judge::rubric::{self, Rubric};
 use ratchet_core::money::Money;
 use ratchet_core::payload::Json;
@@ -11,7 +14,7 @@ use ratchet_core::quality::suggestion::Templates;
 use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::client::backoff_clock::{BackoffClock, SystemBackoffClock};
+use ratchet_remote::backoff_clock::{BackoffClock, SystemBackoffClock};
 use ratchet_stages::schedule::{EnvironmentError, JobEnvironment, ReportSettings, SuggestionTexts};
 use ratchet_stages::score::evaluators::backfill::BackfillPlan;
 use ratchet_stages::score::evaluators::{EvaluationLimits, EvaluationWorker, manage, shipped};
@@ -27,8 +30,14 @@ use ratchet_testkit::wait;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-/// A machine whose only judge is the offline one.
-struct OfflineMachine;
+/// Runs code of evaluators.
+const PYTHON: &str = "/usr/bin/python3";
+
+/// A machine whose only judge is the offline one, with or without an interpreter.
+#[derive(Default)]
+struct OfflineMachine {
+    runs_python: bool,
+}
 
 impl JobEnvironment for OfflineMachine {
     fn judge<'a>(
@@ -42,6 +51,11 @@ impl JobEnvironment for OfflineMachine {
 
     fn rubric(&self, name: &str) -> Result<Rubric, EnvironmentError> {
         Ok(rubric::shipped().find(|rubric| rubric.name == name).unwrap().clone())
+    }
+
+    fn code_interpreter(&self, language: CodeLanguage) -> Option<Vec<String>> {
+        let command = [PYTHON, "-I"].map(str::to_owned).to_vec();
+        (self.runs_python && language == CodeLanguage::Python).then_some(command)
     }
 
     fn suggestion_texts(&self) -> Result<SuggestionTexts, EnvironmentError> {
@@ -66,7 +80,7 @@ impl BackoffClock for FromStart {
         START.plus_nanos(self.0.elapsed().as_nanos().try_into().unwrap())
     }
 
-    fn chance(&self) -> f64 {
+    fn jitter(&self) -> f64 {
         0.5
     }
 
@@ -160,10 +174,14 @@ impl Evaluating {
 }
 
 fn worker(data: &DataFolder) -> Arc<EvaluationWorker> {
+    worker_on(data, OfflineMachine::default())
+}
+
+fn worker_on(data: &DataFolder, machine: OfflineMachine) -> Arc<EvaluationWorker> {
     let poll_every = Duration::from_millis(10);
     let limits = EvaluationLimits { poll_every, ..EvaluationLimits::default() };
     let pace: (Arc<dyn BackoffClock>, _) = (Arc::new(FromStart(Instant::now())), limits);
-    let (store, machine) = (data.folder().clone(), Arc::new(OfflineMachine));
+    let (store, machine) = (data.folder().clone(), Arc::new(machine));
     Arc::new(EvaluationWorker::new(store, machine, pace, "worker".to_owned()))
 }
 
@@ -322,4 +340,144 @@ async fn a_test_judges_without_writing_scores() {
     shop.start();
     shop.quiet().await;
     assert_eq!(shop.verdicts().await.len(), 1);
+}
+
+/// Links a trace to an item of a dataset.
+async fn link(shop: &Evaluating, trace: &str, dataset: &str, expected: &Value) {
+    let item = ExperimentItem {
+        experiment: ExperimentMetadata {
+            id: format!("run-of-{dataset}"),
+            name: Some("first".to_owned()),
+            dataset: Some(dataset.to_owned()),
+            ..ExperimentMetadata::default()
+        },
+        item: format!("item-{trace}"),
+        version: None,
+        expected_output: Some(Json::from_value(expected)),
+        metadata: None,
+        trace: TraceId::parse(trace).unwrap(),
+        observation: None,
+        ran: None,
+        recorded_at: START,
+    };
+    let mut all = batch(&shop.shop).build();
+    all.experiment_items.push(item);
+    // Unlike that of the trace: what was written again since it was read stays in the outbox.
+    all.received_at = START.plus_nanos(1);
+    shop.data.telemetry().record(all).await.unwrap();
+}
+
+fn code_evaluator(source: &str) -> Value {
+    json!({
+        "id": "e-1", "name": "good", "createdAt": START.to_string(), "updatedAt": START.to_string(),
+        "versions": [{ "id": "v", "version": 1, "createdAt": START.to_string(), "type": "code",
+            "sourceCode": source, "sourceCodeLanguage": "PYTHON", "modelConfig": null,
+            "variableMapping": null }],
+    })
+}
+
+/// As users of Langfuse write it.
+const SAME: &str = "
+def evaluate(ctx: EvaluationContext) -> EvaluationResult:
+    print('seen')
+    expected = ctx.experiment.item_expected_output if ctx.experiment else None
+    same = ctx.observation.output == expected
+    return EvaluationResult(scores=[
+        Score(name='same', value=same, data_type='BOOLEAN', comment=f'expected {expected}')])
+";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_of_a_dataset_are_judged_with_what_their_items_expect() {
+    let mut shop = Evaluating::new().await;
+    shop.worker = worker_on(&shop.data, OfflineMachine { runs_python: true });
+    shop.store(DocumentKind::Evaluator, code_evaluator(SAME)).await;
+    let only = json!([{ "type": "stringOptions", "column": "datasetId", "operator": "any of",
+        "value": ["d-1"] }]);
+    let changes = json!({ "target": "experiment", "filter": only });
+    shop.store(DocumentKind::EvaluationRule, rule(&changes)).await;
+    shop.worker.prepare().await.unwrap();
+    shop.record("right", 0, "sdk-experiment").await;
+    shop.record("wrong", 0, "default").await;
+    shop.record("other", 0, "default").await;
+    shop.start();
+    // Before its trace, and after it.
+    link(&shop, "later", "d-1", &json!("Done")).await;
+    shop.record("later", 0, "default").await;
+    link(&shop, "right", "d-1", &json!("Done")).await;
+    link(&shop, "wrong", "d-1", &json!("Not yet")).await;
+    link(&shop, "other", "d-2", &json!("Done")).await;
+    shop.quiet().await;
+    let mut all: Vec<String> = shop.verdicts().await.iter().map(verdict_line).collect();
+    all.sort();
+    assert_eq!(all, ["later 1 expected Done", "right 1 expected Done", "wrong 0 expected Not yet"]);
+
+    let plan = BackfillPlan { since: None, limit: 10 };
+    let estimate = shop.worker.estimate(&shop.shop, ("good", plan)).await.unwrap();
+    assert_eq!((estimate.records, estimate.judged, estimate.max_cost), (3, 3, Some(Money::ZERO)));
+}
+
+fn verdict_line(score: &Score) -> String {
+    let ScoreTarget::Trace(trace) = &score.target else { panic!("{score:?}") };
+    let value = score.value.number().unwrap();
+    format!("{trace} {value} {}", score.comment.as_deref().unwrap_or_default())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn code_runs_only_through_an_interpreter_of_the_operator() {
+    let mut shop = Evaluating::new().await;
+    shop.store(DocumentKind::Evaluator, code_evaluator(SAME)).await;
+    shop.store(DocumentKind::EvaluationRule, rule(&json!({}))).await;
+    shop.worker.prepare().await.unwrap();
+    let all = manage::list(shop.data.folder(), &shop.shop, START).await.unwrap();
+    let EvaluatorState::Paused(_, why) = &all[0].state else { panic!("{all:?}") };
+    assert!(why.contains("[evaluators.code]") && why.contains("ratchet.toml"), "{why}");
+    shop.record("t-1", 0, "default").await;
+    shop.start();
+    shop.quiet().await;
+    assert!(shop.verdicts().await.is_empty());
+    let all = manage::list(shop.data.folder(), &shop.shop, later(60)).await.unwrap();
+    assert_eq!(all[0].last_day.skipped, 1, "what is not judged is counted");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn code_that_fails_says_why() {
+    let mut shop = Evaluating::new().await;
+    shop.worker = worker_on(&shop.data, OfflineMachine { runs_python: true });
+    for (source, why) in [
+        ("def evaluate(ctx):\n    raise ValueError('broken rule')", "broken rule"),
+        ("def evaluate(ctx):\n    return {'scores': []}", "0 scores"),
+        ("x = 1", "no function evaluate"),
+        ("import os\ndef evaluate(ctx):\n    return {'scores': [{'value': len(os.environ)}]}", ""),
+    ] {
+        shop.store(DocumentKind::Evaluator, code_evaluator(source)).await;
+        shop.store(DocumentKind::EvaluationRule, rule(&json!({}))).await;
+        shop.record("t-1", 0, "default").await;
+        let (_, verdicts) = shop.worker.test(&shop.shop, ("good", 1)).await.unwrap();
+        match &verdicts[0].verdict {
+            Ok(verdict) => assert!(why.is_empty() && format!("{verdict:?}").contains("Number(")),
+            Err(said) => assert!(!why.is_empty() && said.contains(why), "{said}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn traces_that_ended_long_before_they_arrive_are_left_to_a_backfill() {
+    let mut shop = Evaluating::new().await;
+    let mut paid = evaluator();
+    paid["versions"][0]["judge"] = json!("anthropic:claude-sonnet-5");
+    shop.store(DocumentKind::Evaluator, paid).await;
+    shop.store(DocumentKind::EvaluationRule, rule(&json!({}))).await;
+    shop.worker.prepare().await.unwrap();
+    let root = span("old-root").of("old").lasting(-8_000_000, -7_990_000);
+    let all = batch(&shop.shop).with(trace("old").named("agent")).with(root).build();
+    shop.data.telemetry().record(all).await.unwrap();
+    shop.start();
+    let is_counted = async || {
+        let all = manage::list(shop.data.folder(), &shop.shop, later(60)).await.unwrap();
+        all[0].last_day.skipped == 1 && all[0].queue.waiting == 0
+    };
+    wait::until_async("the trace is counted", is_counted).await;
+    let plan = BackfillPlan { since: None, limit: 10 };
+    let estimate = shop.worker.estimate(&shop.shop, ("good", plan)).await.unwrap();
+    assert_eq!((estimate.records, estimate.judged), (1, 0));
 }

@@ -16,9 +16,17 @@ mod real;
 mod notices;
 /// The weekly draw and the metrics of its reviews.
 mod weekly_review;
+/// Promotions: deployments, the watch, and the way back.
+mod promotions;
+/// Alerts about the weekly review.
+mod review_alerts;
 /// False-alarm rates of reports.
 mod alarm_rates;
+/// Coverage of the intervals of reports.
+mod interval_coverage;
 /// Runs of schedules, from the claim to the result.
 mod schedules;
 /// Traces are judged as they arrive.
 mod evaluators;
+/// Runs of experiments and decisions of gates on them, without processes.
+mod gates;

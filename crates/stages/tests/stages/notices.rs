@@ -7,7 +7,7 @@ use ratchet_core::chat::delivery_retry::DELIVERY_BACKOFF;
 use ratchet_core::chat::notification::NotificationKind;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::client::backoff_clock::{BackoffClock, SystemBackoffClock};
+use ratchet_remote::backoff_clock::{BackoffClock, SystemBackoffClock};
 use ratchet_stages::chat::{ChatLimits, ChatService};
 use ratchet_stages::notify::{self, DeliveryLimits, Notifier};
 use ratchet_store::catalog::{DeliveryOutcome, NoticeDelivery, NoticeReceiver};
@@ -28,7 +28,7 @@ impl BackoffClock for FromStart {
         START.plus_nanos(self.0.elapsed().as_nanos().try_into().unwrap())
     }
 
-    fn chance(&self) -> f64 {
+    fn jitter(&self) -> f64 {
         0.5
     }
 

@@ -1,12 +1,16 @@
 use ratchet_core::calendar::{Week, Zone};
+use ratchet_core::catalog::agent::AgentSettings;
 use ratchet_core::record::score::ScoreSource;
 use ratchet_core::review::category::Category;
 use ratchet_core::review::draw::Selection;
 use ratchet_core::review::metrics::{Basis, Standing};
 use ratchet_core::time::Timestamp;
+use ratchet_stages::review::review_site::ReviewSite;
 use ratchet_stages::review::weekly_draw::{self, DrawReport};
 use ratchet_stages::review::weekly_metrics::{self, MetricsFilter};
-use ratchet_store::catalog::{DrawEffect, NewProject, QueueId, StoredDraw};
+use ratchet_store::catalog::{
+    Change, DrawEffect, NewDataset, NewDatasetItem, NewProject, QueueId, StoredDraw,
+};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::PageNumber;
 use ratchet_testkit::build::{BatchBuilder, START, batch, project, score, trace};
@@ -23,16 +27,16 @@ const EXAMPLE: [(Option<f64>, Option<f64>, usize); 6] = [
     (None, Some(0.9), 68),
 ];
 
-struct Shop {
-    data: DataFolder,
-    id: ProjectId,
+pub(crate) struct Shop {
+    pub(crate) data: DataFolder,
+    pub(crate) id: ProjectId,
     week: Week,
     /// The Monday after the week.
-    monday: Timestamp,
+    pub(crate) monday: Timestamp,
 }
 
 impl Shop {
-    async fn open() -> Self {
+    pub(crate) async fn open() -> Self {
         let (data, id) = (DataFolder::new(), project("shop"));
         let new = NewProject { id: id.clone(), name: "shop".into(), retention_days: None };
         data.catalog().create_project(new, START).await.unwrap();
@@ -47,7 +51,7 @@ impl Shop {
     }
 
     /// Records the example, named by category, in an environment that is judged.
-    async fn record_example(&self, agent: &str) {
+    pub(crate) async fn record_example(&self, agent: &str) {
         self.record(|mut batch| {
             for (at, (thumb, quality, count)) in EXAMPLE.into_iter().enumerate() {
                 for n in 0..count {
@@ -66,14 +70,23 @@ impl Shop {
         .await;
     }
 
-    async fn draw(&self) -> Vec<DrawReport> {
-        let (store, of) = (self.data.folder(), (&self.id, &self.week));
+    pub(crate) fn site(&self) -> ReviewSite {
+        ReviewSite::local(self.data.folder(), &self.id)
+    }
+
+    pub(crate) async fn draw(&self) -> Vec<DrawReport> {
+        let site = self.site();
         let mut reports = Vec::new();
-        for target in weekly_draw::targets(store, &self.id, &self.week).await.unwrap() {
-            let report = weekly_draw::draw(store, of, &target, self.monday).await;
+        for target in weekly_draw::targets(&site, &self.week).await.unwrap() {
+            let report = weekly_draw::draw(&site, &self.week, &target, self.monday).await;
             reports.push(report.unwrap());
         }
         reports
+    }
+
+    pub(crate) async fn drawn_traces(&self) -> Vec<String> {
+        let stored = self.stored().await;
+        stored.into_iter().flat_map(|draw| draw.traces).map(|drawn| drawn.trace).collect()
     }
 
     async fn stored(&self) -> Vec<StoredDraw> {
@@ -82,7 +95,7 @@ impl Shop {
     }
 
     /// People say that traces are correct where judge and users say nothing bad.
-    async fn answer(&self, traces: Vec<String>, source: ScoreSource) {
+    pub(crate) async fn answer(&self, traces: Vec<String>, source: ScoreSource) {
         self.record(|mut batch| {
             for id in traces {
                 let correct = !["W1", "W2", "W5"].iter().any(|bad| id.contains(bad));
@@ -96,8 +109,7 @@ impl Shop {
     }
 
     async fn metrics(&self, filter: MetricsFilter) -> ratchet_core::review::weekly::WeeklyMetrics {
-        let of = (&self.id, &self.week);
-        weekly_metrics::metrics(self.data.folder(), of, &filter).await.unwrap()
+        weekly_metrics::metrics(&self.site(), &self.week, &filter).await.unwrap()
     }
 }
 
@@ -176,7 +188,7 @@ async fn reviews_of_the_sample_are_weighted_back_to_the_week() {
         release: Some("v1".into()),
     };
     assert_eq!(shop.metrics(same).await.metrics[0].weighted, accuracy.weighted);
-    let months = weekly_metrics::months(shop.data.folder(), &shop.id).await.unwrap();
+    let months = weekly_metrics::months(&shop.site()).await.unwrap();
     assert_eq!(months.len(), 1);
     assert!((months[0].agent_accuracy.value.unwrap() - truth).abs() < 1e-9);
     assert_eq!((months[0].month.as_str(), months[0].reviewed), ("2026-03", 50));
@@ -196,4 +208,65 @@ async fn answers_through_the_api_count_without_a_draw_and_say_so() {
     // A judge's own correctness is no person's.
     shop.answer(vec!["support-W6-9".to_owned()], ScoreSource::Eval).await;
     assert_eq!(shop.metrics(MetricsFilter::default()).await.metrics[0].raw.n, 18);
+}
+
+#[tokio::test]
+async fn datasets_grow_by_agent_and_in_the_week_of_their_traces() {
+    let shop = Shop::open().await;
+    for agent in ["support", "travel"] {
+        shop.record_example(agent).await;
+    }
+    let catalog = shop.data.catalog();
+    for (agent, count) in [("support", 2), ("travel", 1)] {
+        let dataset = format!("{agent}-eval-global");
+        let new = NewDataset {
+            name: dataset.clone(),
+            description: None,
+            metadata: None,
+            input_schema: Change::Keep,
+            expected_output_schema: Change::Keep,
+        };
+        catalog.save_dataset(shop.id.clone(), new, shop.monday).await.unwrap();
+        for n in 0..count {
+            let item = NewDatasetItem {
+                dataset_name: dataset.clone(),
+                id: Some(format!("{agent}-{n}")),
+                status: None,
+                input: None,
+                expected_output: None,
+                metadata: None,
+                source_trace: Some(format!("{agent}-W6-{n}")),
+                source_observation: None,
+            };
+            catalog.save_dataset_item(shop.id.clone(), item, shop.monday).await.unwrap();
+        }
+    }
+    for (agent, grown) in [(None, 3.0), (Some("support"), 2.0), (Some("travel"), 1.0)] {
+        let filter = MetricsFilter { agent: agent.map(str::to_owned), ..MetricsFilter::default() };
+        let metrics = shop.metrics(filter).await.metrics;
+        assert_eq!(metrics[4].raw.value, Some(grown), "{agent:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_agents_sample_is_planned_for_its_precision_with_its_spot_checks() {
+    let shop = Shop::open().await;
+    shop.record_example("support").await;
+    let settings = AgentSettings {
+        review_capacity: 40,
+        half_width: 0.05,
+        spot_share: 0.1,
+        ..AgentSettings::default()
+    };
+    let catalog = shop.data.catalog();
+    catalog.save_agent(shop.id.clone(), "support".into(), settings, START).await.unwrap();
+    assert_eq!(shop.draw().await[0].drawn, 40);
+    let draw = shop.stored().await.remove(0);
+    let spots = draw.traces.iter().filter(|drawn| drawn.probability().is_none());
+    assert_eq!(spots.count(), 4, "spot checks have no probability");
+    let quiet = draw.traces.iter().filter(|one| one.category == Category::W6);
+    // Ten points would take a fraction of it.
+    assert!(quiet.count() > 15, "{:?}", draw.traces);
+    let refused = AgentSettings { spot_share: 0.6, ..AgentSettings::default() };
+    assert_eq!(refused.checked("support").unwrap_err().field, "spotShare");
 }

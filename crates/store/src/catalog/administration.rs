@@ -10,9 +10,18 @@ use crate::{StoreError, StoreResult};
 
 /// Every table with project data, in deletion order: those that reference others first.
 pub(crate) const TABLES: &[&str] = &[
+    "review_alert",
     "review_item",
     "review_draw",
     "evaluator_hour",
+    "gate",
+    "promotion",
+    "agent_serving",
+    "agent_prompt",
+    "agent_version",
+    "experiment_answer",
+    "experiment_run",
+    "experiment_target",
     "agent",
     "annotation_assignment",
     "annotation_review",
@@ -22,6 +31,7 @@ pub(crate) const TABLES: &[&str] = &[
     "api_key",
     "audit_entry",
     "chat",
+    "target_chat",
     "comment",
     "dataset_item",
     "dataset",

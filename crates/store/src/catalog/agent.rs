@@ -4,6 +4,7 @@ use ratchet_core::catalog::agent::{
     AgentSettings, AgentTargets, MAX_AGENTS, MAX_DISCOVERED, new_agents,
 };
 use ratchet_core::payload::Json;
+use ratchet_core::promotion::policy::PromotionPolicy;
 use ratchet_core::time::Timestamp;
 
 use super::project_table::ProjectTable;
@@ -25,9 +26,10 @@ pub struct Agent {
 
 const COLUMNS: &str = "name, owner, on_call, environments, queue, datasets, agent_accuracy, \
                        judge_accuracy, user_satisfaction, traces_reviewed, review_capacity, \
-                       aliases, created_at, updated_at";
+                       aliases, created_at, updated_at, flagged_share, half_width, spot_share, \
+                       promotion";
 
-const AGENTS: ProjectTable<Agent> =
+pub(super) const AGENTS: ProjectTable<Agent> =
     ProjectTable::new(("agent", "agent"), COLUMNS, read).by("name").in_order("name");
 
 impl Catalog {
@@ -213,14 +215,18 @@ fn summary(settings: &AgentSettings) -> String {
     let owner = settings.owner.as_deref().unwrap_or("none");
     let targets = &settings.targets;
     format!(
-        "owner {owner}; aliases {}; on call {}; targets {} {} {} {}; capacity {}",
+        "owner {owner}; aliases {}; on call {}; targets {} {} {} {}; capacity {}; half-width {}; spot \
+         checks {}{}",
         settings.aliases.join(", "),
         settings.on_call.join(", "),
         targets.agent_accuracy,
         targets.judge_accuracy,
         targets.user_satisfaction,
         targets.traces_reviewed,
-        settings.review_capacity
+        settings.review_capacity,
+        settings.half_width,
+        settings.spot_share,
+        settings.flagged_share.map(|share| format!("; flagged share {share}")).unwrap_or_default()
     )
 }
 
@@ -228,13 +234,16 @@ fn write(tx: &Tx<'_>, project: &ProjectId, agent: &Agent) -> StoreResult<()> {
     let Agent { name, settings, created_at, updated_at } = agent;
     let list = |texts: &[String]| Json::from_value(&texts.to_vec().into());
     let targets = &settings.targets;
+    let policy = serde_json::to_value(&settings.promotion).unwrap_or_default();
     let sql = format!(
         "INSERT INTO agent ({COLUMNS}, project) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, \
+         $19) \
          ON CONFLICT (project, name) DO UPDATE SET owner = $2, on_call = $3, environments = $4, \
          queue = $5, datasets = $6, agent_accuracy = $7, judge_accuracy = $8, \
          user_satisfaction = $9, traces_reviewed = $10, review_capacity = $11, aliases = $12, \
-         updated_at = $14"
+         updated_at = $14, flagged_share = $15, half_width = $16, spot_share = $17, \
+         promotion = $18"
     );
     let values = &[
         name.into(),
@@ -251,9 +260,18 @@ fn write(tx: &Tx<'_>, project: &ProjectId, agent: &Agent) -> StoreResult<()> {
         (&list(&settings.aliases)).into(),
         (*created_at).into(),
         (*updated_at).into(),
+        settings.flagged_share.into(),
+        settings.half_width.into(),
+        settings.spot_share.into(),
+        (&Json::from_value(&policy)).into(),
         project.into(),
     ];
     tx.execute(&sql, values).map(drop)
+}
+
+/// A policy as it is stored; that of agents from before there were any is the default.
+pub(super) fn policy(stored: Option<Json>) -> PromotionPolicy {
+    stored.and_then(|json| serde_json::from_str(json.as_str()).ok()).unwrap_or_default()
 }
 
 fn read(row: &Row<'_>) -> StoreResult<Agent> {
@@ -277,6 +295,10 @@ fn read(row: &Row<'_>) -> StoreResult<Agent> {
                 traces_reviewed: row.get(9)?,
             },
             review_capacity: row.get(10)?,
+            flagged_share: row.get(14)?,
+            half_width: row.get(15)?,
+            spot_share: row.get(16)?,
+            promotion: policy(row.get(17)?),
         },
         created_at: row.get(12)?,
         updated_at: row.get(13)?,

@@ -208,6 +208,26 @@ impl Catalog {
         .await
     }
 
+    /// Adds an entry for new signal overrides of a project. They are a file, so the entry is written
+    /// first: then nothing changes without one.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn note_signal_overrides(
+        &self,
+        project: ProjectId,
+        version: u32,
+        dimensions: String,
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| {
+            let noun = AuditObject::SignalOverrides;
+            let audited = AuditAction::Changed.on(noun, "").became(dimensions);
+            tx.audit(&project, now, &audited.named(&format!("version {version}")))
+        })
+        .await
+    }
+
     /// Adds an entry for a deletion of telemetry. Telemetry is in another database, so the entry is
     /// written first: then nothing is deleted without one.
     ///

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use ratchet_core::catalog::dataset::DatasetStatus;
 use ratchet_core::payload::Json;
 use ratchet_core::record::media::reference::mentioned;
-use ratchet_core::record::redact::ProjectRedactor;
+use ratchet_core::record::redact::LimitedRedactor;
 use ratchet_core::record::redact::path::Root;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
@@ -12,7 +12,10 @@ use uuid::Uuid;
 use super::dataset::{DATASETS, Dataset, Schemas};
 use super::dataset_check::{Sides, problems};
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
-use super::{Actor, AuditAction, AuditObject, Catalog, MediaOwner, MediaRef, MediaUse, media};
+use super::{
+    Actor, AuditAction, AuditObject, Catalog, ContentReference, MediaOwner, ReferenceLocation,
+    media,
+};
 use crate::blocking::run_blocking;
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
@@ -246,7 +249,7 @@ impl Catalog {
 }
 
 /// A redacted item. Expected outputs are redacted like outputs.
-fn redacted(new: NewDatasetItem, rules: ProjectRedactor<'_>) -> NewDatasetItem {
+fn redacted(new: NewDatasetItem, rules: LimitedRedactor<'_>) -> NewDatasetItem {
     let clean = |json: Option<Json>, root| json.map(|json| rules.json(json, root));
     NewDatasetItem {
         input: clean(new.input, Root::Input),
@@ -293,7 +296,7 @@ fn write_checked(
     for item in &items {
         end_version(tx, project, (&item.id, item.valid_from))?;
         insert(tx, project, item)?;
-        media::references::record_refs(tx, project, &mentions(item), now)?;
+        media::references::record_references(tx, project, &media_references(item), now)?;
     }
     Ok(Saving::Done(items))
 }
@@ -307,7 +310,7 @@ fn checked_all(open: Open) -> StoreResult<(Open, Vec<(usize, String)>)> {
 }
 
 /// References to media in an item.
-fn mentions(item: &DatasetItem) -> Vec<MediaRef> {
+fn media_references(item: &DatasetItem) -> Vec<ContentReference> {
     let fields = [
         ("input", &item.input),
         ("expectedOutput", &item.expected_output),
@@ -316,9 +319,11 @@ fn mentions(item: &DatasetItem) -> Vec<MediaRef> {
     let of_field = |(field, json): (&str, &Option<Json>)| {
         let media = json.as_ref().map(|json| mentioned(json.as_str())).unwrap_or_default();
         let (dataset, item, field) = (item.dataset.clone(), item.id.clone(), field.to_owned());
-        let used_in = MediaUse { owner: MediaOwner::DatasetItem { dataset, item }, field };
-        let mention = |media: &str| MediaRef { media: media.to_owned(), used_in: used_in.clone() };
-        media.into_iter().map(mention).collect::<Vec<_>>()
+        let location =
+            ReferenceLocation { owner: MediaOwner::DatasetItem { dataset, item }, field };
+        let reference =
+            |media: &str| ContentReference { media: media.to_owned(), location: location.clone() };
+        media.into_iter().map(reference).collect::<Vec<_>>()
     };
     fields.into_iter().flat_map(of_field).collect()
 }

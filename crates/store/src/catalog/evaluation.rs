@@ -131,6 +131,24 @@ impl Catalog {
         .await
     }
 
+    /// Counts records that an evaluator does not judge: it is paused, or they are too old.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn count_skipped_evaluations(
+        &self,
+        skipped: Vec<(EvaluatorCall, u64)>,
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| {
+            skipped.iter().try_for_each(|(of, count)| {
+                let change = EvaluatorActivity { skipped: *count, ..EvaluatorActivity::default() };
+                add(tx, of, &change, now)
+            })
+        })
+        .await
+    }
+
     /// Replaces the reservation of a call by its cost, for a call that no job made.
     ///
     /// # Errors

@@ -21,11 +21,11 @@ use crate::project::ProjectId;
 use crate::query::Page;
 use crate::{StoreError, StoreResult};
 
-pub(super) use claim::{claim_one, claim_some, expire_all};
+pub(super) use claim::{claim_one, claim_some, expire_all, grant};
 use rows::{COLUMNS, read};
 pub(super) use rows::{
     JobOrder, complete, delete_group, enqueue, fail, forget, hold, of_group, one, prune, release,
-    remove, renew,
+    remove, renew, select,
 };
 
 /// A job to enqueue.

@@ -11,7 +11,7 @@ use super::sql::{FromColumn, Row, Tx, Value};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
-pub use references::{MediaRef, TraceUse};
+pub use references::{ContentReference, TraceReference};
 
 /// Metadata of a media file in a project. The bytes are stored separately, by hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,12 +37,12 @@ pub struct NewMedia {
     pub hash: MediaHash,
     pub content_type: MediaType,
     pub content_length: u64,
-    pub used_in: MediaUse,
+    pub location: ReferenceLocation,
 }
 
-/// A reference to media from a trace, observation or dataset item.
+/// Where a reference to media is: in a trace, observation or dataset item.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MediaUse {
+pub struct ReferenceLocation {
     pub owner: MediaOwner,
     /// The field: input, output, metadata or `expectedOutput`.
     pub field: String,
@@ -109,7 +109,7 @@ impl Catalog {
             if !is_same {
                 return Err(StoreError::Exists(format!("media {id} with other content")));
             }
-            note_use(tx, &project, (&id, &new.used_in), now)?;
+            record_reference(tx, &project, (&id, &new.location), now)?;
             Ok(media)
         })
         .await
@@ -201,13 +201,13 @@ fn find(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<Option<Media>
 }
 
 /// Records a reference, or refreshes its time.
-fn note_use(
+fn record_reference(
     tx: &Tx<'_>,
     project: &ProjectId,
-    (id, used): (&str, &MediaUse),
+    (id, location): (&str, &ReferenceLocation),
     now: Timestamp,
 ) -> StoreResult<()> {
-    let (owner, whole, part) = used.owner.columns();
+    let (owner, whole, part) = location.owner.columns();
     tx.execute(
         "INSERT INTO media_use (project, media, owner, whole, part, field, noted_at) \
          VALUES ($1, $2, $3, $4, $5, $6, $7) \
@@ -219,7 +219,7 @@ fn note_use(
             owner.into(),
             whole.into(),
             part.into(),
-            (&used.field).into(),
+            (&location.field).into(),
             now.into(),
         ],
     )?;

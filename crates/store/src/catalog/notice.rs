@@ -23,6 +23,7 @@ use crate::project::ProjectId;
 use crate::secrets::Secrets;
 use crate::{StoreError, StoreResult};
 
+pub(super) use delivery::post_to_subscribers;
 pub use delivery::{DeliveryOutcome, DeliveryState, DueDelivery, NewNotice, NoticeDelivery};
 
 /// Maximum number of receivers per project.
@@ -55,6 +56,10 @@ pub enum ReceiverKeys {
         url: Secret,
         /// HMAC key for signatures.
         secret: Secret,
+    },
+    Slack {
+        /// URL of an incoming webhook.
+        slack: Secret,
     },
     Browser {
         /// URL of the push service.
@@ -268,6 +273,7 @@ impl ReceiverKeys {
     pub const fn kind(&self) -> ReceiverKind {
         match self {
             Self::Webhook { .. } => ReceiverKind::Webhook,
+            Self::Slack { .. } => ReceiverKind::Slack,
             Self::Browser { .. } => ReceiverKind::Browser,
         }
     }
@@ -275,7 +281,7 @@ impl ReceiverKeys {
     /// A hash that identifies a browser without revealing its URL.
     fn mark(&self) -> Option<String> {
         match self {
-            Self::Webhook { .. } => None,
+            Self::Webhook { .. } | Self::Slack { .. } => None,
             Self::Browser { endpoint, .. } => {
                 let digest = Sha256::digest(endpoint.expose().as_bytes());
                 Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
@@ -285,7 +291,9 @@ impl ReceiverKeys {
 
     /// Scheme and host of the URL: the rest is often a secret.
     fn shown(&self) -> String {
-        let (Self::Webhook { url, .. } | Self::Browser { endpoint: url, .. }) = self;
+        let (Self::Webhook { url, .. }
+        | Self::Slack { slack: url }
+        | Self::Browser { endpoint: url, .. }) = self;
         let (scheme, rest) = url.expose().split_once("://").unwrap_or(("", ""));
         let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
         let host = host.rsplit('@').next().unwrap_or_default();
@@ -297,6 +305,7 @@ impl ReceiverKeys {
             Self::Webhook { url, secret } => {
                 json!({"url": url.expose(), "secret": secret.expose()})
             }
+            Self::Slack { slack } => json!({"slack": slack.expose()}),
             Self::Browser { endpoint, p256dh, auth } => {
                 json!({"endpoint": endpoint.expose(), "p256dh": p256dh, "auth": auth.expose()})
             }
@@ -308,6 +317,9 @@ impl ReceiverKeys {
         let value: JsonValue = serde_json::from_str(opened.expose()).ok()?;
         let text = |key: &str| value[key].as_str().map(str::to_owned);
         let secret = |key: &str| text(key).map(Secret::new);
+        if let Some(slack) = secret("slack") {
+            return Some(Self::Slack { slack });
+        }
         match secret("url") {
             Some(url) => Some(Self::Webhook { url, secret: secret("secret")? }),
             None => Some(Self::Browser {
@@ -321,7 +333,7 @@ impl ReceiverKeys {
 
 const fn noun(kind: ReceiverKind) -> AuditObject {
     match kind {
-        ReceiverKind::Webhook => AuditObject::Webhook,
+        ReceiverKind::Webhook | ReceiverKind::Slack => AuditObject::Webhook,
         ReceiverKind::Browser => AuditObject::Browser,
     }
 }

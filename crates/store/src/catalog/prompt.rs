@@ -11,6 +11,7 @@ use ratchet_core::catalog::prompt::{
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 
+use super::agent_version::refuse_if_promoted;
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
 use super::versioned::{PROMPTS, moved};
 use super::{AuditAction, AuditObject, Catalog};
@@ -70,6 +71,9 @@ impl From<PromptKind> for Value {
         kind.as_str().into()
     }
 }
+
+/// The label of what users get.
+const PRODUCTION: &str = "production";
 
 /// The columns that [`read`] expects, in order.
 const COLUMNS: &str =
@@ -134,7 +138,8 @@ impl Catalog {
     /// Moves labels to a version.
     ///
     /// # Errors
-    /// Fails if there is no such version.
+    /// Fails if there is no such version, or with a conflict if `production` moves only by
+    /// promotion.
     pub async fn move_prompt_labels(
         &self,
         project: ProjectId,
@@ -148,6 +153,9 @@ impl Catalog {
             let missing = || StoreError::NotFound(format!("Prompt {reference}"));
             find(tx, &project, &reference)?.ok_or_else(missing)?;
             let which = (&project, reference.name.as_str());
+            if labels.iter().any(|label| label == PRODUCTION) {
+                refuse_if_promoted(tx, &project, which.1)?;
+            }
             for label in &labels {
                 let before = PROMPTS.labelled(tx, which, label)?;
                 PROMPTS.move_label(tx, which, (label, version), now)?;

@@ -1,3 +1,7 @@
+/// Who reviews which queues.
+mod assignment;
+/// Items by the objects that they are about.
+mod objects;
 mod progress;
 /// Leases, answers and their undoing.
 mod review;
@@ -9,7 +13,7 @@ use uuid::Uuid;
 
 use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
-use super::{AuditAction, AuditObject, Catalog, redaction, user};
+use super::{AuditAction, AuditObject, Catalog, redaction};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -145,17 +149,28 @@ impl Catalog {
         new: NewQueue,
         now: Timestamp,
     ) -> StoreResult<Queue> {
-        let (of, name) = (project.clone(), new.name.clone());
-        let known = self.transact(move |tx| {
-            let sql = format!(
-                "SELECT {QUEUE_COLUMNS} FROM annotation_queue WHERE project = $1 AND name = $2"
-            );
-            tx.one(&sql, &[(&of).into(), (&name).into()], read_queue)
-        });
-        match known.await? {
+        match self.queue_named(project.clone(), new.name.clone()).await? {
             Some(known) => Ok(known),
             None => self.create_queue(project, new, now).await,
         }
+    }
+
+    /// Returns the queue of a name.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn queue_named(
+        &self,
+        project: ProjectId,
+        name: String,
+    ) -> StoreResult<Option<Queue>> {
+        self.transact(move |tx| {
+            let sql = format!(
+                "SELECT {QUEUE_COLUMNS} FROM annotation_queue WHERE project = $1 AND name = $2"
+            );
+            tx.one(&sql, &[(&project).into(), (&name).into()], read_queue)
+        })
+        .await
     }
 
     /// Adds an item to a queue. If the object is already pending there, returns that item.
@@ -246,20 +261,8 @@ impl Catalog {
             let Some(status) = status.filter(|status| *status != item.status) else {
                 return Ok(item);
             };
+            set_status(tx, &of, &item, status, now)?;
             let completed_at = completed_at(status, now);
-            tx.insert(
-                "UPDATE annotation_item SET status = $1, completed_at = $2, updated_at = $3 \
-                 WHERE project = $4 AND queue = $5 AND id = $6",
-                &[
-                    status.as_str().into(),
-                    completed_at.into(),
-                    now.into(),
-                    (&of.project).into(),
-                    (&of.queue).into(),
-                    (&id).into(),
-                ],
-                || format!("a pending item for {} {}", item.kind.as_str(), item.object),
-            )?;
             Ok(QueueItem { status, completed_at, updated_at: now, ..item })
         })
         .await
@@ -287,56 +290,6 @@ impl Catalog {
                 now,
                 &AuditAction::Removed.on(AuditObject::QueueItem, &id).was(was),
             )
-        })
-        .await
-    }
-
-    /// Assigns a reviewer to a queue. Idempotent.
-    ///
-    /// # Errors
-    /// Fails if there is no such queue or user.
-    pub async fn assign_queue(
-        &self,
-        of: QueueId,
-        person: String,
-        now: Timestamp,
-    ) -> StoreResult<()> {
-        self.transact(move |tx| {
-            let queue = find_queue(tx, &of)?;
-            let user = user::find(tx, &person)?;
-            tx.execute(
-                "INSERT INTO annotation_assignment (project, queue, person) VALUES ($1, $2, $3) \
-                 ON CONFLICT DO NOTHING",
-                &[(&of.project).into(), (&of.queue).into(), (&person).into()],
-            )?;
-            let audited =
-                AuditAction::Assigned.on(AuditObject::Queue, &queue.id).named(&queue.name);
-            tx.audit(&of.project, now, &audited.became(user.email))
-        })
-        .await
-    }
-
-    /// Unassigns a reviewer from a queue.
-    ///
-    /// # Errors
-    /// Fails if there is no such queue, or if the user is not assigned.
-    pub async fn unassign_queue(
-        &self,
-        of: QueueId,
-        person: String,
-        now: Timestamp,
-    ) -> StoreResult<()> {
-        self.transact(move |tx| {
-            let queue = find_queue(tx, &of)?;
-            let sql = "DELETE FROM annotation_assignment \
-                       WHERE project = $1 AND queue = $2 AND person = $3";
-            let key = [(&of.project).into(), (&of.queue).into(), (&person).into()];
-            if tx.execute(sql, &key)? == 0 {
-                return Err(StoreError::NotFound(format!("the assignment of {person}")));
-            }
-            let audited =
-                AuditAction::Unassigned.on(AuditObject::Queue, &queue.id).named(&queue.name);
-            tx.audit(&of.project, now, &audited.was(user::find(tx, &person)?.email))
         })
         .await
     }
@@ -389,6 +342,28 @@ pub(super) fn add(
         ],
     )?;
     Ok(item)
+}
+
+fn set_status(
+    tx: &Tx<'_>,
+    of: &QueueId,
+    item: &QueueItem,
+    status: ItemStatus,
+    now: Timestamp,
+) -> StoreResult<()> {
+    tx.insert(
+        "UPDATE annotation_item SET status = $1, completed_at = $2, updated_at = $3 \
+         WHERE project = $4 AND queue = $5 AND id = $6",
+        &[
+            status.as_str().into(),
+            completed_at(status, now).into(),
+            now.into(),
+            (&of.project).into(),
+            (&of.queue).into(),
+            (&item.id).into(),
+        ],
+        || format!("a pending item for {} {}", item.kind.as_str(), item.object),
+    )
 }
 
 const fn completed_at(status: ItemStatus, now: Timestamp) -> Option<Timestamp> {

@@ -5,7 +5,7 @@ mod run;
 
 use ratchet_core::calendar::Zone;
 use ratchet_core::cron::Cron;
-use ratchet_core::judge::rubric;
+use ratchet_core::judge::{offline, rubric};
 use ratchet_core::money::Money;
 use ratchet_core::quality::report::ReportScope;
 use ratchet_core::secret::Secret;
@@ -95,7 +95,7 @@ impl Catalog {
     ) -> StoreResult<()> {
         self.transact(move |tx| {
             for (name, cron, judge, job) in [
-                (WEEKLY, WEEKLY_CRON, "offline", ScheduledJob::WEEKLY_REPORT),
+                (WEEKLY, WEEKLY_CRON, offline::NAME, ScheduledJob::WEEKLY_REPORT),
                 (REVIEW, REVIEW_CRON, NO_JUDGE, ScheduledJob::REVIEW_DRAW),
             ] {
                 tx.execute(

@@ -135,6 +135,20 @@ impl Versioned {
         Ok(())
     }
 
+    /// Removes a label.
+    pub(super) fn remove_label(
+        self,
+        tx: &Tx<'_>,
+        (project, name): VersionedName<'_>,
+        label: &str,
+    ) -> StoreResult<()> {
+        let sql = format!(
+            "DELETE FROM {}_label WHERE project = $1 AND name = $2 AND label = $3",
+            self.table
+        );
+        tx.execute(&sql, &[project.into(), name.into(), label.into()]).map(drop)
+    }
+
     /// Sets the tags of a name.
     pub(super) fn set_tags(
         self,

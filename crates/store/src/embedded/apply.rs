@@ -118,6 +118,9 @@ impl<'a> Applier<'a> {
         }
         for item in &batch.experiment_items {
             experiment_row::write(self.db, project, item, now)?;
+            if is_evaluated {
+                evaluation_outbox::add_linked(self.db, project, &item.trace, now)?;
+            }
         }
         for events in &batch.events {
             self.apply_events(project, events)?;

@@ -67,7 +67,7 @@ impl EmbeddedEngine {
         now: Timestamp,
     ) -> StoreResult<BackupReport> {
         let here = self.clone();
-        let _staying = self.media.prevent_deletion().await;
+        let _keep_media = self.media.prevent_deletion().await;
         run_blocking(move || here.copy_all(&to, secrets, now)).await?
     }
 

@@ -85,7 +85,11 @@ pub(super) fn migrate(db: &mut Connection, file: &Path, steps: &[Migration]) -> 
         transaction.execute_batch(step).map_err(failed)?;
         transaction.pragma_update(None, "user_version", to).map_err(failed)?;
         transaction.commit().map_err(failed)?;
-        tracing::info!(file = %file.display(), version = to, "migrated the database");
+        tracing::debug!(file = %file.display(), version = to, "migrated the database");
+    }
+    // A new database has nothing that was migrated.
+    if found > 0 && found < known {
+        tracing::info!(file = %file.display(), from = found, to = known, "migrated the database");
     }
     Ok(())
 }

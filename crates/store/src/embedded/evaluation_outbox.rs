@@ -35,6 +35,19 @@ pub(super) fn add(db: &Connection, trace: i64, now: Timestamp) -> rusqlite::Resu
     db.prepare_cached(sql)?.execute(params![trace, Column(now)]).map(drop)
 }
 
+/// Adds the trace of an experiment item, in the commit that links them. A trace that is not
+/// recorded yet is added when it is.
+pub(super) fn add_linked(
+    db: &Connection,
+    project: i64,
+    trace: &TraceId,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    let sql = "REPLACE INTO evaluation_outbox (trace, changed_at) \
+               SELECT no, ? FROM trace WHERE project = ? AND id = ?";
+    db.prepare_cached(sql)?.execute(params![Column(now), project, Column(trace)]).map(drop)
+}
+
 impl TelemetryDb {
     /// See `Telemetry::set_evaluated_projects`.
     pub(crate) fn set_evaluated_projects(&self, projects: HashSet<ProjectId>) {
@@ -48,7 +61,8 @@ impl TelemetryDb {
         limit: u32,
     ) -> StoreResult<Vec<ChangedTrace>> {
         let query = move |db: &Connection| -> rusqlite::Result<Vec<ChangedTrace>> {
-            let sql = "SELECT o.trace, o.changed_at, t.id, p.id, t.session, t.environment \
+            let sql = "SELECT o.trace, o.changed_at, t.id, p.id, t.session, t.environment, \
+                       coalesce(t.end, t.timestamp) \
                        FROM evaluation_outbox o LEFT JOIN trace t ON t.no = o.trace \
                        LEFT JOIN project p ON p.no = t.project WHERE o.changed_at <= ? LIMIT ?";
             let mut statement = db.prepare_cached(sql)?;
@@ -101,5 +115,6 @@ fn read(row: &Row<'_>) -> rusqlite::Result<ChangedTrace> {
         project: project.and_then(|id| ProjectId::parse(&id).ok()),
         session: column_value(row.get(4)?),
         environment: column_value(row.get(5)?),
+        ended_at: row.get::<_, Option<Column<Timestamp>>>(6)?.map(|time| time.0),
     })
 }

@@ -12,31 +12,37 @@ use ratchet_core::record::trace::TracePatch;
 use super::Prepared;
 use super::prepare::WritableBatch;
 use crate::StoreResult;
-use crate::catalog::{Catalog, MediaOwner, MediaRef, MediaUse};
+use crate::catalog::{Catalog, ContentReference, MediaOwner, ReferenceLocation};
 
 impl Catalog {
-    /// Notes which media a batch mentions, before it is written: a sweep between the two would
-    /// delete them. Does nothing for a batch that mentions none.
+    /// Notes which media a batch references, before it is written: a sweep between the two would
+    /// delete them. Does nothing for a batch that references none.
     ///
     /// # Errors
     /// Fails only when the database does.
     pub async fn note_media_refs(&self, mut prepared: Prepared) -> StoreResult<WritableBatch> {
-        let mentions = std::mem::take(&mut prepared.mentions);
-        if !mentions.is_empty() {
+        let references = std::mem::take(&mut prepared.references);
+        if !references.is_empty() {
             let (project, now) = (prepared.project.clone(), prepared.received_at);
-            self.record_media_refs(project, mentions, now).await?;
+            self.record_media_refs(project, references, now).await?;
         }
         Ok(WritableBatch::noted(prepared))
     }
 }
 
 /// The media references in some patches.
-pub(super) fn of(traces: &[TracePatch], observations: &[ObservationPatch]) -> Vec<MediaRef> {
+pub(super) fn of(
+    traces: &[TracePatch],
+    observations: &[ObservationPatch],
+) -> Vec<ContentReference> {
     let mut found = Vec::new();
     for patch in traces {
         look([&patch.input, &patch.output], &patch.metadata, |field, media| {
             let owner = MediaOwner::Trace(patch.id.to_string());
-            found.push(MediaRef { media, used_in: MediaUse { owner, field: field.to_owned() } });
+            found.push(ContentReference {
+                media,
+                location: ReferenceLocation { owner, field: field.to_owned() },
+            });
         });
     }
     for patch in observations {
@@ -46,7 +52,10 @@ pub(super) fn of(traces: &[TracePatch], observations: &[ObservationPatch]) -> Ve
             let trace =
                 patch.trace.as_ref().map_or_else(|| observation.clone(), ToString::to_string);
             let owner = MediaOwner::Observation { trace, observation };
-            found.push(MediaRef { media, used_in: MediaUse { owner, field: field.to_owned() } });
+            found.push(ContentReference {
+                media,
+                location: ReferenceLocation { owner, field: field.to_owned() },
+            });
         });
     }
     found

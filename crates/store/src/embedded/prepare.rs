@@ -17,7 +17,7 @@ use super::chat_row::PreparedEvents;
 use super::facts::Facts;
 use super::media_refs;
 use super::observation_row::entry_of;
-use crate::catalog::MediaRef;
+use crate::catalog::ContentReference;
 use crate::live_tail::Arrival;
 use crate::project::ProjectId;
 use crate::telemetry::Batch;
@@ -36,7 +36,7 @@ pub struct Prepared {
     pub(super) experiment_items: Vec<ExperimentItem>,
     pub(super) events: Vec<PreparedEvents>,
     /// Media references.
-    pub(super) mentions: Vec<MediaRef>,
+    pub(super) references: Vec<ContentReference>,
     /// Whether its scores are newer than stored ones, whatever their timestamps.
     pub(super) is_in_order: bool,
     /// Approximate bytes in memory while queued.
@@ -62,10 +62,10 @@ impl Prepared {
         self
     }
 
-    /// Returns the batch as it can be written, unless it mentions media: those references must be
+    /// Returns the batch as it can be written, unless it references media: those references must be
     /// noted first, with [`Catalog::note_media_refs`](crate::catalog::Catalog::note_media_refs).
     pub fn without_media(self) -> Option<WritableBatch> {
-        self.mentions.is_empty().then_some(WritableBatch(self))
+        self.references.is_empty().then_some(WritableBatch(self))
     }
 
     /// Ids of its records, for the live tail.
@@ -121,7 +121,7 @@ pub(super) struct PreparedObservation {
 /// Merges duplicates, prices model calls and compresses payloads.
 pub(super) fn prepare(batch: Batch, prices: Arc<PriceTable>) -> Prepared {
     let Batch { project, traces, observations, scores, experiment_items, received_at } = batch;
-    let mentions = media_refs::of(&traces, &observations);
+    let references = media_refs::of(&traces, &observations);
     let mut grouped = Grouped::default();
     for patch in traces {
         grouped.add_trace(patch);
@@ -153,7 +153,7 @@ pub(super) fn prepare(batch: Batch, prices: Arc<PriceTable>) -> Prepared {
         scores,
         experiment_items,
         events: Vec::new(),
-        mentions,
+        references,
         is_in_order: false,
         weight,
     }

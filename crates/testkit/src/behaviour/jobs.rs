@@ -11,7 +11,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use ratchet_core::job::{JobKind, MAX_LEASE, MAX_RETRY_DELAY, Retry, later};
+use ratchet_core::job::{JobKind, MAX_LEASE, MAX_RETRY_DELAY, Retry};
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{
     Catalog, JobFailure, JobQuery, JobRecord, JobRequest, LeaseStatus, NewJob,
@@ -176,7 +176,7 @@ impl History {
     async fn apply(&mut self, step: &JobStep) {
         match step.clone() {
             JobStep::Enqueue { id, in_group, priority, delay, max_attempts } => {
-                let run_at = later(self.now, Duration::from_secs(delay));
+                let run_at = self.now.plus(Duration::from_secs(delay));
                 let job = ModelJob::new((in_group, priority), run_at, max_attempts, self.now);
                 let new = new_job(id, &job);
                 let catalog = self.catalog(0);
@@ -267,7 +267,7 @@ impl History {
                 (catalog.release_job(lease.clone(), now).await, self.model.release(key, now))
             }
             LeaseAction::Fail { retry_in } => {
-                let retry_at = retry_in.map(|wait| later(now, Duration::from_secs(wait)));
+                let retry_at = retry_in.map(|wait| now.plus(Duration::from_secs(wait)));
                 let error = format!("lease {} failed", lease.number);
                 let retry = retry_at.map_or(Retry::Never, Retry::At);
                 let expected = self.model.fail(key, &error, retry_at);
@@ -308,7 +308,7 @@ impl History {
     async fn drain(&mut self) {
         self.hold(false).await;
         for wait in [Duration::ZERO, MAX_LEASE, MAX_RETRY_DELAY, MAX_RETRY_DELAY] {
-            self.now = later(self.now.max(START), wait);
+            self.now = self.now.max(START).plus(wait);
             while self.claim(0, 100, None).await > 0 {
                 for _ in 0..self.leases[0].len() {
                     self.act(0, 0, &LeaseAction::Complete).await;

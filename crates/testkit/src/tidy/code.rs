@@ -87,7 +87,7 @@ const WIRE_MODULES: [&str; 8] = [
     "crates/server/src/openapi.rs",
     "crates/server/src/api/media.rs",
     "crates/server/src/api/chats/wire.rs",
-    "crates/stages/src/sink/langfuse.rs",
+    "crates/stages/src/sink/langfuse",
 ];
 
 #[test]

@@ -277,11 +277,14 @@ fn public_functions_and_types_of_libraries_are_documented() {
 }
 
 /// The stages of the product, and what they share.
-const STAGES: [&str; 18] = [
+const STAGES: [&str; 21] = [
     "record",
     "score",
     "review",
     "improve",
+    "experiment",
+    "gate",
+    "promote",
     "chat",
     "schedule",
     "notify",

@@ -15,6 +15,12 @@ const TRACE_HELP = [
   ["Enter", "focus content"], ["r", "toggle raw view"], ["c", "copy link to observation"], ["f", "search the tree"],
 ];
 
+// What the comparison of runs adds; see compare.js.
+const COMPARE_HELP = [
+  ["j / k", "next and previous item"], ["c / x", "candidate is correct, incorrect"], ["C / X", "baseline is correct, incorrect"],
+  ["Enter", "open the item"],
+];
+
 function move(step) {
   const all = rows();
   if (!all.length) return;
@@ -45,6 +51,8 @@ function element(name, text, className) {
 /** The keys of this very page first, then those that work everywhere. */
 function helpHere() {
   if (document.querySelector(".trace-page")) return [...TRACE_HELP, ...HELP];
+  if (document.querySelector("[data-compared]")) return [...COMPARE_HELP, ...HELP];
+  if (document.querySelector("[data-target-chat]")) return [["a", "add the last turn to a dataset"], ...HELP];
   const here = rows().length ? [...ROWS_HELP] : [];
   if (document.querySelector("table[data-rows] input[name=id]")) here.push(["x", "select the row"], ["p", "preview the row"]);
   if (document.querySelector("[data-filter]")) here.push(["/", "type a filter"]);

@@ -117,7 +117,7 @@ function csvOf(table) {
 
 for (const table of document.querySelectorAll("main .table-wrap > table")) {
   const wrap = table.parentElement;
-  if (wrap.closest(".list, details.numbers") || !table.tBodies[0]?.rows.length) continue;
+  if (wrap.closest(".list, details.numbers, [data-own-export]") || !table.tBodies[0]?.rows.length) continue;
   const button = document.createElement("button");
   button.type = "button";
   button.className = "quiet export-shown";

@@ -19,17 +19,30 @@ function frame(index) {
   all[at]?.scrollIntoView({ block: "nearest" });
 }
 
-/** Shows the judge's verdict once correctness is answered. */
+const isAnswered = (question) =>
+  question.querySelector("input[type=radio]:checked") || question.querySelector("input[type=number]")?.value;
+
+/** Shows the judge's verdict once the questions that it may influence are answered. */
 function reveal() {
-  if (!form.querySelector("input[name=correctness]:checked")) return;
+  if (![...form.querySelectorAll("[data-reveals]")].every(isAnswered)) return;
   form.querySelector("[data-verdicts]")?.removeAttribute("hidden");
   form.querySelector("[data-until-answered]")?.remove();
+}
+
+/** An exact number and a step exclude each other. */
+function onlyOne(changed) {
+  const question = changed.closest("[data-question]");
+  const exact = question?.querySelector("input[type=number]");
+  if (!exact) return;
+  if (changed.type === "radio") exact.value = "";
+  else if (exact.value) for (const choice of question.querySelectorAll("input[type=radio]")) choice.checked = false;
 }
 
 function select(key) {
   const choice = questions()[at]?.querySelector(`input[data-key="${key}"]`);
   if (!choice) return;
   choice.checked = true;
+  onlyOne(choice);
   reveal();
   frame(at + 1);
 }
@@ -114,7 +127,7 @@ function focusText(key) {
 }
 
 function act(key) {
-  if (/^[0-9]$/.test(key)) return select(key), true;
+  if (/^[0-9-]$/.test(key)) return select(key), true;
   if (key === "j") return frame(at + 1), true;
   if (key === "k") return frame(at - 1), true;
   if (key === "s") return form.requestSubmit(form.querySelector("[data-skip]")), true;
@@ -153,7 +166,10 @@ document.addEventListener("keydown", (event) => {
 if (form) {
   frame(0);
   form.addEventListener("submit", submit);
-  form.addEventListener("change", reveal);
+  form.addEventListener("change", (event) => {
+    onlyOne(event.target);
+    reveal();
+  });
   form.addEventListener("focusin", (event) => {
     const question = event.target.closest("[data-question]");
     if (question) frame(questions().indexOf(question));

@@ -32,25 +32,63 @@ impl Says {
 
 /// A mean difference between two tries of the same things as a sentence and a whisker around zero.
 pub(crate) fn whisker(name: &str, difference: &Estimate) -> Markup {
+    named_interval(name, difference, "95% CI")
+}
+
+/// The same with an interval of another kind.
+pub(crate) fn named_interval(name: &str, difference: &Estimate, interval_name: &str) -> Markup {
     let says = Says::of(difference);
-    let by = signed(difference.value);
+    let (by, size) = (signed(difference.value), figure::number(difference.value.abs()));
     html! {
         figure.whisker {
             figcaption {
                 bdi { (name) } " "
                 @match says {
-                    Says::Rose => { "improved by " b { (by) } " on average" },
-                    Says::Fell => { "dropped by " b { (by) } " on average" },
+                    Says::Rose => { "improved by " b { (size) } " on average" },
+                    Says::Fell => { "dropped by " b { (size) } " on average" },
                     Says::Nothing => { "changed by " b { (by) } " on average, not significant" },
                     Says::TooFew => { "changed by " b { (by) } "; too few different pairs for an interval" },
                 }
                 " " span.muted {
                     "(" @if let Some(interval) = difference.interval {
-                        "95% CI: " (signed(interval.lower)) " to " (signed(interval.upper)) ", "
+                        (interval_name) ": " (signed(interval.lower)) " to " (signed(interval.upper)) ", "
                     } "n = " (figure::grouped(difference.n)) ")."
                 }
             }
             (drawing(name, difference, says))
+        }
+    }
+}
+
+/// A share as a sentence and a whisker between 0 and 1, with a line where it should be.
+pub(crate) fn level(name: &str, share: &Estimate, least: Option<f64>) -> Markup {
+    let percent = |share: f64| format!("{:.1}%", share * 100.0);
+    let x = |value: f64| format!("{:.1}", MARGIN + value.clamp(0.0, 1.0) * (WIDTH - 2.0 * MARGIN));
+    let ends = share.interval.map_or((share.value, share.value), |ends| (ends.lower, ends.upper));
+    let class = match least {
+        Some(least) if ends.0 >= least => "rose",
+        Some(least) if ends.1 < least => "fell",
+        _ => "unclear",
+    };
+    html! {
+        figure.whisker {
+            figcaption {
+                bdi { (name) } " is " b { (percent(share.value)) } " "
+                span.muted {
+                    "(" (percent(ends.0)) " to " (percent(ends.1)) ", n = " (figure::grouped(share.n)) ")"
+                    @if let Some(least) = least { ", at least " (percent(least)) " is required" } "."
+                }
+            }
+            svg class=(class) viewBox={ "0 0 " (WIDTH) " 24" } role="img"
+                aria-label={ (name) ": " (percent(share.value)) } {
+                @if let Some(least) = least {
+                    line.zero x1=(x(least)) x2=(x(least)) y1="2" y2="22" {}
+                }
+                line.reach x1=(x(ends.0)) x2=(x(ends.1)) y1="12" y2="12" {}
+                line.reach x1=(x(ends.0)) x2=(x(ends.0)) y1="7" y2="17" {}
+                line.reach x1=(x(ends.1)) x2=(x(ends.1)) y1="7" y2="17" {}
+                circle cx=(x(share.value)) cy="12" r="4" {}
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
 use maud::{Markup, html};
+use ratchet_core::environment::Environment;
 
 use super::Section;
 use crate::components::icon::{Icon, icon};
@@ -88,6 +89,9 @@ fn environment_menu(ctx: &RequestContext) -> Markup {
             @for environment in &ctx.environments {
                 a href=(here.clone().with("env", environment))
                   aria-current=[(chosen == Some(environment)).then_some("true")] { (environment) }
+            }
+            @if ctx.environments.iter().any(|name| !Environment::normalise(name).is_production_traffic()) {
+                p.muted { "Charts of all environments leave out judges and experiments." }
             }
         },
     )

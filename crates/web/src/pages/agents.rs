@@ -1,5 +1,8 @@
 //! Agents: who is responsible for each, and what it is to reach.
 
+/// The promotion policy.
+mod policy;
+
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -18,6 +21,7 @@ use crate::components::{empty, figure, toast};
 use crate::form::PageForm;
 use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
+use crate::pages::dataset_guide;
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
@@ -126,6 +130,8 @@ async fn shown(
     entered: &Entered,
 ) -> PageResult<Markup> {
     let agents = web.store.catalog.agents(ctx.project_id()).await?.len();
+    let datasets = &agent.settings.datasets;
+    let guide = dataset_guide::guide(web, ctx, Some(&agent.name), datasets).await?;
     let mut page = Page::new(Section::Agents, agent.name.clone());
     page.crumbs = vec![("Agents".to_owned(), Section::Agents.link(ctx))];
     page.summary = html! {
@@ -133,10 +139,12 @@ async fn shown(
         (figure::ago(agent.updated_at, &ctx.time)) "."
     };
     page.action = html! {
+        a.button href=(ctx.to(&["promotions", "agents", &agent.name])) { "Versions" } " "
         a.button href=(ctx.to(&["traces"]).without("agent").with("agent", &agent.name)) { "View traces" }
     };
     page.body = html! {
         @if ctx.params.get("done") == Some("saved") { (toast::toast("Saved")) }
+        (guide)
         form.settings method="post" action=(ctx.to(&["agents", "agent", &agent.name])) {
             (ctx.viewer.form_token.field())
             (field::problem(entered))
@@ -149,6 +157,7 @@ async fn shown(
                 legend { "Targets and review" }
                 @for field in NUMBERS { (field::line(field, entered)) }
             }
+            (policy::fields(entered, !ctx.viewer.can_change()))
             @if ctx.viewer.can_change() { button.button.primary type="submit" { "Save" } }
         }
     };
@@ -177,7 +186,7 @@ const LISTS: [FormField<'_>; 4] = [
     FormField { name: "environments", label: "Environments", hint: "One per line." },
     FormField { name: "datasets", label: "Datasets", hint: "One per line." },
 ];
-const NUMBERS: [FormField<'_>; 5] = [
+const NUMBERS: [FormField<'_>; 7] = [
     FormField {
         name: "agentAccuracy",
         label: "Agent accuracy, %",
@@ -203,12 +212,22 @@ const NUMBERS: [FormField<'_>; 5] = [
         label: "Review capacity per week",
         hint: "Traces that are drawn for review.",
     },
+    FormField {
+        name: "halfWidth",
+        label: "Planned precision, ± points",
+        hint: "Half-width of the accuracy's 95% interval; smaller values take more quiet traces.",
+    },
+    FormField {
+        name: "spotShare",
+        label: "Spot checks, %",
+        hint: "Share of the capacity for traces from anywhere; they count for no estimate.",
+    },
 ];
 
 fn entered(settings: &AgentSettings) -> Entered {
     let percent = |share: f64| ((share * 1_000.0).round() / 10.0).to_string();
     let targets = &settings.targets;
-    Entered::preset(&[
+    let mut entered = Entered::preset(&[
         ("owner", settings.owner.as_deref().unwrap_or_default()),
         ("queue", settings.queue.as_deref().unwrap_or_default()),
         ("aliases", &settings.aliases.join("\n")),
@@ -220,7 +239,11 @@ fn entered(settings: &AgentSettings) -> Entered {
         ("userSatisfaction", &percent(targets.user_satisfaction)),
         ("tracesReviewed", &targets.traces_reviewed.to_string()),
         ("reviewCapacity", &settings.review_capacity.to_string()),
-    ])
+        ("halfWidth", &percent(settings.half_width)),
+        ("spotShare", &percent(settings.spot_share)),
+    ]);
+    policy::preset(&settings.promotion, &mut entered);
+    entered
 }
 
 async fn save(
@@ -230,7 +253,13 @@ async fn save(
 ) -> PageResult<Response> {
     let agent = web.store.catalog.agent(ctx.project_id(), name).await?;
     let mut entered = Entered::new(form);
-    let settings = read(&mut entered);
+    let flagged_share = agent.settings.flagged_share;
+    // Forms from before there were policies, and programs that fill in these fields only.
+    let promotion = match entered.has("environment") {
+        true => policy::read(&mut entered),
+        false => agent.settings.promotion.clone(),
+    };
+    let settings = AgentSettings { flagged_share, promotion, ..read(&mut entered) };
     let settings = match settings.checked(&agent.name) {
         Ok(settings) if entered.is_fine() => settings,
         Ok(_) => return refused(&web, &ctx, &agent, &entered).await,
@@ -264,15 +293,15 @@ async fn refused(
 }
 
 fn read(entered: &mut Entered) -> AgentSettings {
-    let mut numbers = [0.0; 3];
-    let shares = ["agentAccuracy", "judgeAccuracy", "userSatisfaction"];
+    let mut numbers = [0.0; 5];
+    let shares = ["agentAccuracy", "judgeAccuracy", "userSatisfaction", "halfWidth", "spotShare"];
     for (number, field) in numbers.iter_mut().zip(shares) {
         match entered.text(field).trim_end_matches('%').trim().parse::<f64>() {
             Ok(percent) => *number = percent / 100.0,
             Err(_) => entered.wrong(field, "a number from 0 to 100"),
         }
     }
-    let [agent_accuracy, judge_accuracy, user_satisfaction] = numbers;
+    let [agent_accuracy, judge_accuracy, user_satisfaction, half_width, spot_share] = numbers;
     let mut whole = [1; 2];
     for (number, field) in whole.iter_mut().zip(["tracesReviewed", "reviewCapacity"]) {
         match entered.text(field).parse() {
@@ -295,5 +324,8 @@ fn read(entered: &mut Entered) -> AgentSettings {
             traces_reviewed,
         },
         review_capacity,
+        half_width,
+        spot_share,
+        ..AgentSettings::default()
     }
 }

@@ -4,12 +4,15 @@
 mod dimension;
 /// The sessions of which both think differently.
 mod disagreements;
+/// Drafts of signal overrides.
+mod overrides;
 /// P(success), fitted to labels.
 mod success;
 
 use axum::Router;
 use axum::extract::State;
-use axum::routing::get;
+use axum::response::Redirect;
+use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::judge::rubric::{self, Rubric};
 use ratchet_core::quality::calibration::advice;
@@ -19,7 +22,10 @@ use ratchet_core::quality::calibration::{
     Agreement, Calibration, Headline, MIN_LABELS, OVERALL, TARGET, THRESHOLD, ThresholdResult,
 };
 use ratchet_core::quality::label::DATASET;
+use ratchet_core::review::session_sample::SIZE;
 use ratchet_core::stats::undefined::Undefined;
+use ratchet_stages::review::sampling::{self, SamplePlan};
+use ratchet_stages::review::session_queue;
 use ratchet_stages::review::{JudgeSelection, LabelComparison, ReviewError, panel as panels};
 use ratchet_stages::score::rubrics::ReadableRubrics;
 use ratchet_stages::sink::{LocalSink, Sink, SinkError};
@@ -35,8 +41,14 @@ use crate::pages::reports::score_now;
 use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
+/// Sampling window, in days.
+const DAYS: u16 = 7;
+
 pub(super) fn routes() -> Router<Web> {
-    Router::new().route("/project/{project}/calibration", get(show))
+    Router::new()
+        .route("/project/{project}/calibration", get(show))
+        .route("/project/{project}/calibration/sample", post(draw_sample))
+        .route("/project/{project}/calibration/overrides", post(overrides::accept))
 }
 
 /// Where labels are read and written, and scores read.
@@ -108,12 +120,11 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     let drift: Vec<_> = panel::drifts(&panels).iter().flat_map(PanelDrift::alerts).collect();
     let success = html! {
         (success::draw(&web, &ctx, &held, rubric)?)
-        (success::overrides(&web, &ctx)?)
+        (overrides::draw(&web, &ctx, &held, rubric).await?)
     };
     let mut page = Page::new(Section::Calibration, "Calibration");
     page.summary = summary(&calibration);
-    page.action =
-        html! { a.button.primary href=(by_rubric(&ctx, &["labels"])) { "Label sessions" } };
+    page.action = html! { @if calibration.sessions > 0 { (label_button(&ctx)) } };
     page.body = html! {
         (alarm::drift(&drift))
         @if calibration.sessions == 0 { (nothing(&held, &ctx)) }
@@ -122,6 +133,34 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         (rubrics(&web, &ctx, rubric))
     };
     Ok(page.show(&ctx))
+}
+
+/// Draws this week's sample, if there is none yet, and opens its review.
+fn label_button(ctx: &RequestContext) -> Markup {
+    html! {
+        @if ctx.viewer.can_change() {
+            form method="post" action=(by_rubric(ctx, &["calibration", "sample"])) {
+                (ctx.viewer.form_token.field())
+                button.button.primary { "Label this week's sample" }
+            }
+        }
+    }
+}
+
+/// `POST …/calibration/sample`: draws this week's sample into its queue.
+async fn draw_sample(State(web): State<Web>, ctx: RequestContext) -> PageResult<Redirect> {
+    ctx.viewer.may_change()?;
+    let rubric = &rubric(&web, &ctx)?;
+    let (source, sink) = ends(&web, &ctx);
+    let plan = SamplePlan { dataset: DATASET, rubric, days: DAYS, size: SIZE };
+    let drawn = sampling::this_week(&source, &sink, plan, ctx.now).await.map_err(refused)?;
+    let name = session_queue::name(DATASET, &rubric.name);
+    let queue = web.store.catalog.queue_named(ctx.project_id(), name).await?;
+    let to = match queue {
+        Some(queue) if !drawn.is_empty() => ctx.to(&["queues", &queue.id, "review"]),
+        _ => by_rubric(&ctx, &["calibration"]).with("done", "none"),
+    };
+    Ok(Redirect::to(&to.to_string()))
 }
 
 fn summary(calibration: &Calibration) -> Markup {
@@ -150,7 +189,11 @@ fn nothing(held: &LabelComparison, ctx: &RequestContext) -> Markup {
             (score_now::button(ctx))
             (copy::snippet(&ctx.command("score")))
         } @else {
-            p { a.button.primary href=(by_rubric(ctx, &["labels"])) { "Label this week's sample" } }
+            (label_button(ctx))
+            @if ctx.params.get("done") == Some("none") {
+                p { "No sessions to sample: the judge has scored none this week." }
+                (score_now::button(ctx))
+            }
             (copy::snippet(&ctx.command("label")))
         }
     };
@@ -399,8 +442,8 @@ fn dimensions(calibration: &Calibration, chosen: &Agreement, ctx: &RequestContex
         p.muted {
             "Hover a number for its 95% CI, or a dash for why it is missing. Beyond threshold: the whole interval "
             "of the mean absolute error is above " (agreement::two(calibration.threshold)) ". "
-            code { "ratchet calibrate" } " then drafts a revised criterion for a model, or overrides of the "
-            "offline judge's signals."
+            code { "ratchet calibrate" } " then drafts a revised criterion for a model; overrides of the "
+            "offline judge's signals are drafted above."
         }
     }
 }

@@ -37,6 +37,7 @@ use crate::components::{copy, empty, figure};
 use crate::frame::{Page, Section};
 use crate::message_preview;
 use crate::page_error::{PageError, PageResult};
+use crate::pages::target_chats;
 use crate::request_context::RequestContext;
 use crate::viewer::Identity;
 use crate::web::Web;
@@ -92,8 +93,9 @@ async fn find(web: &Web, ctx: &RequestContext, id: &str) -> PageResult<Chat> {
 
 async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
     let mut page = Page::new(Section::Chats, "Chat");
+    let targets = target_chats::section(&web, &ctx).await?;
     let Some(chats) = web.chats() else {
-        page.body = empty::empty("This server runs no agents.", &html! {});
+        page.body = html! { (empty::empty("This server runs no agents.", &html! {})) (targets) };
         return Ok(page.show(&ctx));
     };
     let at = PageNumber { page: ctx.params.page(), limit: ROWS };
@@ -110,13 +112,12 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         let new = ctx.to(&["chats", "new"]);
         page.action = html! { a.button.primary href=(new) { "New chat" } };
     }
-    page.body = if total == 0 {
-        nothing()
-    } else {
-        html! {
+    page.body = html! {
+        @if total == 0 { (nothing()) } @else {
             (table::table(&rows(&found.rows, &ends, &ctx)))
             (table::numbers(&ctx.here(), at, total))
         }
+        (targets)
     };
     Ok(page.show(&ctx))
 }

@@ -9,12 +9,15 @@ mod item;
 mod upload;
 /// One run.
 mod run;
-/// Two runs, item by item.
+/// Runs, item by item.
 mod compare;
 /// Items as a file.
 mod export;
 /// Outputs and scores of runs.
-mod results;
+pub(super) mod results;
+/// Results of runs as the gate reads them.
+pub(super) mod outcomes;
+mod score_values;
 /// The runs over a dataset.
 mod runs;
 
@@ -25,7 +28,7 @@ use std::borrow::Cow;
 use axum::Router;
 use axum::extract::State;
 use axum::response::Redirect;
-use axum::routing::get;
+use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::catalog::dataset::{DatasetStatus, check_name};
 use ratchet_core::payload::Json;
@@ -67,7 +70,12 @@ pub(super) fn routes() -> Router<Web> {
         )
         .route("/project/{project}/datasets/{name}/runs", get(runs::show))
         .route("/project/{project}/datasets/{name}/runs/{run}", get(run::show))
-        .route("/project/{project}/datasets/{name}/compare", get(compare::show))
+        .route("/project/{project}/datasets/{name}/runs/{run}/queue", post(run::queue))
+        .route(
+            "/project/{project}/datasets/{name}/compare",
+            get(compare::show).post(compare::correct),
+        )
+        .route("/project/{project}/datasets/{name}/compare/export", get(compare::export))
         .route("/project/{project}/datasets/{name}/export", get(export::export))
         .route("/project/{project}/experiments/results", get(run::of_experiment))
 }
@@ -219,7 +227,7 @@ fn preview(part: Option<&Json>) -> Markup {
 }
 
 /// A text as people read it, anything else as JSON.
-fn as_read(json: &str) -> Cow<'_, str> {
+pub(super) fn as_read(json: &str) -> Cow<'_, str> {
     match serde_json::from_str::<String>(json) {
         Ok(text) => Cow::Owned(text),
         Err(_) => Cow::Borrowed(json),

@@ -1,5 +1,8 @@
 //! Online evaluators: what judges traces as they arrive, how it does, and its buttons.
 
+/// The evaluator that comes with Ratchet.
+mod add;
+
 use std::time::Duration;
 
 use axum::Router;
@@ -34,7 +37,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 
 pub(super) fn routes() -> Router<Web> {
     Router::new()
-        .route("/project/{project}/evaluators", get(list))
+        .route("/project/{project}/evaluators", get(list).post(add::add))
         .route("/project/{project}/evaluators/{evaluator}", get(show))
         .route("/project/{project}/evaluators/{evaluator}/do", post(act))
 }
@@ -47,6 +50,7 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         html! { (active) " of " (all.len()) " active: they judge traces as they arrive." };
     page.body = html! {
         @if all.is_empty() { (nothing()) } @else { (overview(&all, &ctx)) }
+        (add::section(&ctx, &all))
     };
     Ok(page.show(&ctx))
 }
@@ -55,7 +59,7 @@ fn nothing() -> Markup {
     let how = html! {
         p { "An evaluator has a judge score every trace, observation or session soon after its last "
             "change. A rule selects the records, and the share of them." }
-        p.muted { "Create both with the Langfuse SDK or API:" }
+        p.muted { "Add the one below, or create your own with the Langfuse SDK or API:" }
         (copy::snippet("POST /api/public/v2/evaluators"))
         (copy::snippet("POST /api/public/v2/evaluation-rules"))
     };
@@ -136,6 +140,7 @@ async fn show(
         Some("paused") => Some("Evaluator paused"),
         Some("resumed") => Some("Evaluator resumed"),
         Some("queued") => Some("Backfill queued"),
+        Some("added") => Some("Evaluator added: it judges new traces as they arrive"),
         _ => None,
     };
     let extra = html! { @if let Some(done) = done { (toast::toast(done)) } };
@@ -156,6 +161,7 @@ async fn one_page(web: &Web, ctx: &RequestContext, id: &str, extra: &Markup) -> 
         (extra)
         @if let EvaluatorState::Paused(_, why) = &one.state { p.muted { "Paused: " bdi { (why) } } }
         (facts(&one))
+        @if one.last_day.skipped > 0 { (skipped(&one, ctx)) }
         @if ctx.viewer.can_change() { (buttons(&one, ctx)) }
         @for rule in &one.rules { (rule_line(rule)) }
         @if one.queue.dead > 0 {
@@ -185,6 +191,28 @@ fn facts(one: &EvaluatorOverview) -> Markup {
                 }
             }
             dt { "Agreement with people" } dd { (agreement(one)) }
+        }
+    }
+}
+
+/// What was not judged, and how to have it judged.
+fn skipped(one: &EvaluatorOverview, ctx: &RequestContext) -> Markup {
+    let is_paused = one.evaluator.paused.is_some();
+    html! {
+        p {
+            (figure::grouped(one.last_day.skipped))
+            " records of the last 24 h were not judged: they came while the evaluator was paused or at "
+            "its cost cap, or had ended more than an hour before they came. "
+            @if is_paused { "Resume it, then start a backfill." }
+            @else { "A backfill judges them; it shows how many, and the cost, first." }
+        }
+        @if ctx.viewer.can_change() && !is_paused {
+            form.inline method="post" action=(ctx.to(&["evaluators", &one.evaluator.id, "do"])) {
+                (ctx.viewer.form_token.field())
+                button.button type="submit" name="do" value="estimate-backfill" {
+                    "Backfill skipped records"
+                }
+            }
         }
     }
 }

@@ -1,13 +1,14 @@
 //! The signal matrix: users' feedback by the judge's verdict, and what each cell teaches.
 
+/// The split of the review sample: what it costs, and what the quarter proposes.
+mod rebalancing;
+
 use axum::Router;
 use axum::extract::State;
-use axum::routing::get;
+use axum::routing::{get, post};
 use maud::{Markup, html};
-use ratchet_core::review::allocation::{HALF_WIDTH, ReviewPlan};
 use ratchet_core::review::category::Category;
 use ratchet_core::review::metrics::{EstimateView, MetricName};
-use ratchet_core::review::rebalance::{Measured, Split, Tier2};
 use ratchet_core::review::weekly::{CategoryView, WeeklyMetrics, interval_text, value_text};
 
 use super::metrics::{self, of_address, sample, weeks};
@@ -24,11 +25,11 @@ const ROWS: [(&str, [Category; 3]); 3] = [
     ("Thumbs up", [Category::W3, Category::W4, Category::U2]),
     ("No feedback", [Category::W5, Category::W6, Category::U3]),
 ];
-/// Shares of flagged traces that the page compares.
-const SHARES: [f64; 5] = [0.9, 0.8, 0.6, 0.5, 0.24];
 
 pub(super) fn routes() -> Router<Web> {
-    Router::new().route("/project/{project}/matrix", get(show))
+    Router::new()
+        .route("/project/{project}/matrix", get(show))
+        .route("/project/{project}/matrix/split", post(rebalancing::accept))
 }
 
 async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
@@ -42,7 +43,7 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
             (grid(&found))
             h2 { "Categories" }
             (cells(&found))
-            (splits(&found))
+            (rebalancing::section(&web, &ctx).await?)
         }
     };
     Ok(page.show(&ctx))
@@ -140,76 +141,5 @@ fn cells(found: &WeeklyMetrics) -> Markup {
                 dd { (view.teaches) " " b { (view.action) } }
             }
         }
-    }
-}
-
-/// Tier 2 of this week, with what was measured in it.
-fn tier_2(found: &WeeklyMetrics) -> Option<Tier2> {
-    let measured = |category: Category| {
-        let view = of(found, category)?;
-        let (population, reviewed) = (view.population, view.reviewed);
-        Some(Measured { population, reviewed, failed: view.failures })
-    };
-    let others = found.categories.iter();
-    let others = others.filter(|view| !matches!(view.category, Category::W5 | Category::W6));
-    Some(Tier2 {
-        capacity: ReviewPlan::default().capacity as u64,
-        flagged: measured(Category::W5)?,
-        quiet: measured(Category::W6)?,
-        tier_1: others.map(|view| view.population).sum(),
-    })
-}
-
-/// What other splits of tier 2 would cost in precision.
-fn splits(found: &WeeklyMetrics) -> Markup {
-    let Some(tier_2) = tier_2(found) else { return html! {} };
-    let row = |split: Split| {
-        let share = figure::percent(split.flagged_share());
-        Row {
-            id: format!("split-{}", split.flagged),
-            link: None,
-            cells: vec![
-                html! { (share) },
-                html! { (split.flagged) },
-                html! { (split.quiet) },
-                html! { "±" (format!("{:.1}", split.half_width * 100.0)) " points" },
-                html! { (format!("{:.1}", split.expected_failures)) },
-            ],
-            failed: false,
-        }
-    };
-    let flagged = |share: f64| {
-        let all = tier_2.splits();
-        all.min_by(|one, other| {
-            let distance = |split: &Split| (split.flagged_share() - share).abs();
-            distance(one).total_cmp(&distance(other))
-        })
-    };
-    let mut splits: Vec<Split> = SHARES.into_iter().filter_map(flagged).collect();
-    splits.dedup_by_key(|split| split.flagged);
-    if splits.is_empty() {
-        return html! {};
-    }
-    let rows = splits.into_iter().map(row).collect();
-    let columns = vec![
-        Column::text("Share of W5"),
-        Column::number("W5"),
-        Column::number("W6"),
-        Column::number("Planned half-width"),
-        Column::number("Expected failures found"),
-    ];
-    let table = Table { caption: "Splits".to_owned(), columns, rows, select_for: None };
-    html! {
-        h2 { "What a split costs" }
-        p {
-            "Of " (tier_2.capacity) " reviews without feedback. Flagged traces (W5) show more failures; "
-            "quiet ones (W6) make the accuracy more precise."
-            @if let Some(best) = tier_2.propose(HALF_WIDTH) {
-                " For ±" (format!("{:.0}", HALF_WIDTH * 100.0)) " points, "
-                b { (best.flagged) " W5 and " (best.quiet) " W6" }
-                " find the most failures, by this week's reviews."
-            } @else { " No split reaches ±" (format!("{:.0}", HALF_WIDTH * 100.0)) " points." }
-        }
-        (table::table(&table))
     }
 }

@@ -10,6 +10,7 @@ use ratchet_core::calendar::Week;
 use ratchet_core::review::metrics::{Basis, EstimateView, MetricName, Standing, WeeklyMetric};
 use ratchet_core::review::phase_rules::RuleState;
 use ratchet_core::review::weekly::{MonthAccuracy, WeeklyMetrics, interval_text, value_text};
+use ratchet_stages::review::review_site::ReviewSite;
 use ratchet_stages::review::weekly_metrics::{self, MetricsFilter};
 
 use crate::components::chart::{self, OverTime, Series};
@@ -32,17 +33,18 @@ pub(super) async fn of_address(
     ctx: &RequestContext,
 ) -> PageResult<(Week, WeeklyMetrics)> {
     let project = ctx.project_id();
-    let zone = weekly_metrics::zone(&web.store, &project).await?;
+    let site = ReviewSite::local(&web.store, &project);
+    let zone = weekly_metrics::zone(&web.store.catalog, &project).await?;
     let week = match ctx.params.get("week") {
         Some(day) => Week::parse(day, &zone).map_err(|why| PageError::Bad(why.to_string()))?,
-        None => weekly_metrics::default_week(&web.store, &project, (&zone, ctx.now)).await?,
+        None => weekly_metrics::default_week(&site, (&zone, ctx.now)).await?,
     };
     let filter = MetricsFilter {
         agent: ctx.scope.agent.clone(),
         environment: ctx.scope.environment.clone(),
         release: ctx.params.get("release").map(str::to_owned),
     };
-    let metrics = weekly_metrics::metrics(&web.store, (&project, &week), &filter).await?;
+    let metrics = weekly_metrics::metrics(&site, &week, &filter).await?;
     Ok((week, metrics))
 }
 
@@ -85,7 +87,7 @@ async fn export(State(web): State<Web>, ctx: RequestContext) -> PageResult<Respo
 
 async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
     let (week, metrics) = of_address(&web, &ctx).await?;
-    let months = weekly_metrics::months(&web.store, &ctx.project_id()).await?;
+    let months = weekly_metrics::months(&ReviewSite::local(&web.store, &ctx.project_id())).await?;
     let mut page = Page::new(Section::Metrics, "Metrics");
     page.summary = sample(&metrics);
     let csv = ctx.to(&["metrics", "week.csv"]).with("week", week.to_string());

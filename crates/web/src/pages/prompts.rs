@@ -48,7 +48,9 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     let prompts = web.store.catalog.prompts(query).await?;
     let total = prompts.total.unwrap_or_default();
     let mut page = Page::new(Section::Prompts, "Prompts");
-    page.summary = html! { (figure::grouped(total)) " prompts" @if total == 1 { ", 1 name" } "." };
+    page.summary = html! {
+        (figure::grouped(total)) @if total == 1 { " prompt." } @else { " prompts." }
+    };
     if ctx.viewer.can_change() {
         page.action = html! {
             a.button href=(ctx.to(&["playground"])) { "Playground" } " "

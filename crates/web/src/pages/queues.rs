@@ -11,6 +11,8 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use maud::{Markup, html};
+use ratchet_core::catalog::annotation::ItemKind;
+use ratchet_core::id::TraceId;
 use ratchet_store::catalog::{Queue, QueueId, QueueProgress};
 use ratchet_store::query::PageNumber;
 
@@ -111,6 +113,32 @@ async fn assigned(web: &Web, ctx: &RequestContext) -> PageResult<Option<Vec<Stri
     }
     let person = ctx.viewer.person().unwrap_or_default().to_owned();
     Ok(Some(web.store.catalog.assigned_queues(ctx.project_id(), person).await?))
+}
+
+/// Whether a viewer may see a media file: a reviewer only if a trace that uses it, or its session, is
+/// in a queue of theirs.
+pub(super) async fn reaches_media(
+    web: &Web,
+    ctx: &RequestContext,
+    media: &str,
+) -> PageResult<bool> {
+    let Some(theirs) = assigned(web, ctx).await? else { return Ok(true) };
+    let catalog = &web.store.catalog;
+    for trace in catalog.traces_of_media(ctx.project_id(), media.to_owned()).await? {
+        let mut objects = vec![(ItemKind::Trace, trace.clone())];
+        if let Ok(id) = TraceId::parse(&trace) {
+            let found = web.store.telemetry.trace(ctx.project_id(), id).await?;
+            let session = found.and_then(|trace| trace.session);
+            objects.extend(session.map(|session| (ItemKind::Session, session.to_string())));
+        }
+        for object in objects {
+            let queues = catalog.queues_of_object(ctx.project_id(), object).await?;
+            if queues.iter().any(|queue| theirs.contains(queue)) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 fn nothing() -> Markup {

@@ -133,12 +133,12 @@ pub(super) fn anonymous_page(
     problem: Option<&Problem>,
     form: impl FnOnce(&FormToken) -> Markup,
 ) -> PageResult<Response> {
-    let (carried, channel) = (anonymous_cookie(headers)?, Channel::of(headers));
-    let token = FormToken::of(web, &carried)?;
+    let (cookie, channel) = (anonymous_cookie(headers)?, Channel::of(headers));
+    let token = FormToken::of(web, &cookie)?;
     let body = html! { (alert(problem)) (form(&token)) };
     let mut response = frame::bare(title, &body).into_response();
     *response.status_mut() = problem.map_or(StatusCode::OK, Problem::status);
-    let (name, value) = Cookie::Form.set(&carried, None, channel);
+    let (name, value) = Cookie::Form.set(&cookie, None, channel);
     response.headers_mut().append(name, value);
     if let Some(Problem::TooMany(wait)) = problem {
         response.headers_mut().insert(RETRY_AFTER, seconds(*wait).into());

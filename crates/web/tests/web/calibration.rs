@@ -4,9 +4,9 @@ use ratchet_core::id::SessionId;
 use ratchet_core::judge::offline::SignalSet;
 use ratchet_core::judge::rubric;
 use ratchet_core::quality::calibration::panel::{PanelKey, PanelVerdict};
-use ratchet_core::quality::calibration::sample::Band;
 use ratchet_core::quality::label::{DATASET, Label, LabelOrigin, Mark};
 use ratchet_core::record::score::{ScoreSource, ScoreValue};
+use ratchet_core::review::session_sample::Band;
 use ratchet_stages::review::{labels, panel, sampling};
 use ratchet_stages::sink::{LocalSink, Sink};
 use ratchet_stages::source::Source;
@@ -101,43 +101,102 @@ async fn label_drawn(
     labels::keep((&source, &sink(site)), (DATASET, rubric), &given, START).await.unwrap();
 }
 
-#[tokio::test]
-async fn a_sample_is_drawn_labelled_blind_and_only_then_compared() {
-    let site = site().await;
-    check(&site.get(LABELS).await, 200, "Create this week");
-    let drawn = site.post(LABELS, "/project/shop/labels/draw", "").await;
+/// The form of the item that is under review: its action, lease and attempt.
+fn form(page: &Answer) -> (String, String) {
+    let after = |begin: &str| {
+        let (_, rest) = page.text.split_once(begin).unwrap_or_else(|| panic!("{}", page.text));
+        rest.split('"').next().unwrap().to_owned()
+    };
+    (after("data-review method=\"post\" action=\""), after("name=\"attempt\" value=\""))
+}
+
+async fn draw(site: &Site, rubric: &str) -> String {
+    let drawn = site.post(CALIBRATION, &format!("{CALIBRATION}/sample{rubric}"), "").await;
     assert_eq!(drawn.status, 303, "{}", drawn.text);
-    let list = site.get(LABELS).await;
-    check(&list, 200, "10 of 10 sessions waiting");
-    let next = list.text.split("data-next").next().unwrap().rsplit("href=\"").next().unwrap();
-    let next = next.split('"').next().unwrap().to_owned();
-    let blind = site.get(&next).await;
-    check(&blind, 200, "Outline");
-    for secret in ["unseen<", "unseen&lt;", "badge score", "You vs. judge"] {
-        assert!(!blind.text.contains(secret), "{secret} is told: {}", blind.text);
-    }
-    let none = site.post(&next, &next, "why=nothing").await;
+    drawn.header("location").to_owned()
+}
+
+#[tokio::test]
+async fn a_sample_is_drawn_into_a_queue_and_labelled_blind() {
+    let site = site().await;
+    check(&site.get(CALIBRATION).await, 200, "Label this week");
+    let review = draw(&site, "").await;
+    assert!(review.contains("/queues/") && review.ends_with("/review"), "{review}");
+    let blind = site.get(&review).await;
+    check(&blind, 200, "0 of 10 done");
+    check(&blind, 200, "data-verdicts hidden");
+    assert!(!blind.text.contains("badge score"), "the conversation tells scores: {}", blind.text);
+    let (action, attempt) = form(&blind);
+    let none = site.post(&review, &action, &format!("attempt={attempt}&why=nothing")).await;
     check(&none, 400, "label at least one dimension");
-    let wrong = site.post(&next, &next, "tool_mastery.exact=7").await;
+    let wrong = format!("attempt={attempt}&tool_mastery.exact=7");
+    let wrong = site.post(&review, &action, &wrong).await;
     check(&wrong, 400, "tool_mastery must be a number from 0 to 1");
-    let kept = site
-        .post(
-            &next,
-            &next,
-            "task_completion=complete&tool_mastery=0.5&tool_mastery.exact=0.62&why=%3Ci%3Ewell",
-        )
-        .await;
+    let given = format!(
+        "attempt={attempt}&task_completion=complete&tool_mastery=0.5&tool_mastery.exact=0.62&why=%3Ci%3Ewell"
+    );
+    let kept = site.post(&review, &action, &given).await;
     assert_eq!(kept.status, 303, "{}", kept.text);
-    let revealed = site.get(&next).await;
-    check(&revealed, 200, "You vs. judge");
-    check(&revealed, 200, "&lt;b&gt;unseen");
-    check(&revealed, 200, "0.62");
-    assert!(!revealed.text.contains("<i>well"));
-    check(&site.get(LABELS).await, 200, "9 of 10 sessions waiting");
-    check(&site.get("/project/shop/datasets/ground-truth").await, 200, "label-");
-    // What was drawn stays drawn.
-    site.post(LABELS, "/project/shop/labels/draw", "").await;
-    check(&site.get(LABELS).await, 200, "9 of 10 sessions waiting");
+    // Sent twice, it counts once.
+    assert_eq!(site.post(&review, &action, &given).await.status, 303);
+    check(&site.get(&review).await, 200, "1 of 10 done");
+    let given = labels::read(&sink(&site), DATASET).await.unwrap();
+    assert_eq!(given.len(), 1);
+    assert_eq!(given[0].marks["tool_mastery"], Mark::Number(0.62));
+    assert!(given[0].drawn.is_some(), "it was drawn");
+    let session = given[0].session.to_string();
+    let page = site.get(&format!("/project/shop/sessions/{session}")).await;
+    check(&page, 200, "superseded by a person");
+    check(&page, 200, "Annotator");
+    assert!(!page.text.contains("<i>well"));
+    // What was drawn stays drawn, and what is labelled is not asked again.
+    draw(&site, "").await;
+    check(&site.get(&review).await, 200, "1 of 10 done");
+    let old = site.get(LABELS).await;
+    assert_eq!(old.status, 303);
+    assert!(review.starts_with(old.header("location")), "{}", old.header("location"));
+    let undo = review.replace("/review", "/undo");
+    assert_eq!(site.post(&review, &undo, "").await.status, 303);
+    assert!(labels::read(&sink(&site), DATASET).await.unwrap().is_empty());
+    let page = site.get(&format!("/project/shop/sessions/{session}")).await;
+    assert!(!page.text.contains("superseded by a person"), "{}", page.text);
+}
+
+#[tokio::test]
+async fn undoing_a_second_label_brings_the_first_back() {
+    let site = site().await;
+    let label = "/project/shop/sessions/s1/label";
+    for (mark, undone) in [("0.25", false), ("0.75", true)] {
+        let review = site.post("/project/shop/sessions/s1", label, "").await;
+        let review = review.header("location").to_owned();
+        let (action, attempt) = form(&site.get(&review).await);
+        let given = format!("attempt={attempt}&tool_mastery={mark}");
+        assert_eq!(site.post(&review, &action, &given).await.status, 303);
+        let given = labels::read(&sink(&site), DATASET).await.unwrap();
+        assert_eq!(given[0].marks["tool_mastery"].text(), mark);
+        assert!(given[0].drawn.is_none(), "a person chose it");
+        if undone {
+            let undo = format!("{}/undo", review.split("/review").next().unwrap());
+            assert_eq!(site.post(&review, &undo, "").await.status, 303);
+        }
+    }
+    let given = labels::read(&sink(&site), DATASET).await.unwrap();
+    assert_eq!(given[0].marks["tool_mastery"], Mark::Number(0.25));
+}
+
+#[tokio::test]
+async fn annotation_scores_on_sessions_count_as_labels() {
+    let site = site().await;
+    let mut given = batch(&project("shop"));
+    for n in 0..3 {
+        let annotated =
+            score(&format!("person-{n}")).on("tool_mastery").of_session(&format!("s{n}"));
+        given = given.with(annotated.given(0).from(ScoreSource::Annotation).number(0.5));
+    }
+    site.record(given).await;
+    let page = site.get(CALIBRATION).await;
+    assert!(!page.text.contains("No labels to compare yet"), "{}", page.text);
+    check(&page, 200, "3 of 30 labels needed");
 }
 
 #[tokio::test]
@@ -197,19 +256,20 @@ async fn drawn_sessions_are_weighted_and_success_reads_the_labels() {
 #[tokio::test]
 async fn rubrics_of_the_project_are_known_to_the_pages() {
     let site = site().await;
-    check(&site.get(LABELS).await, 200, "labels?rubric=kindness");
     let page = site.get(&format!("{CALIBRATION}?rubric=kindness")).await;
     check(&page, 200, "Rubric <bdi><b>kindness</b></bdi>");
-    check(&page, 200, "labels?rubric=kindness");
-    let one = "/project/shop/labels/session/s1?rubric=kindness";
-    let form = site.get(one).await;
-    check(&form, 200, "task_completion");
-    assert!(!form.text.contains("tool_mastery"), "only what the rubric asks: {}", form.text);
-    let kept = site.post(one, one, "task_completion=complete").await;
-    assert_eq!(kept.status, 303, "{}", kept.text);
-    check(&site.get(one).await, 200, "You vs. judge");
-    let usual = site.get("/project/shop/labels/session/s1").await;
-    assert!(!usual.text.contains("You vs. judge"), "another rubric is another label");
+    check(&page, 200, "calibration/sample?rubric=kindness");
+    let label = "/project/shop/sessions/s1/label?rubric=kindness";
+    let review = site.post("/project/shop/sessions/s1", label, "").await;
+    let review = review.header("location").to_owned();
+    let shown = site.get(&review).await;
+    check(&shown, 200, "task_completion");
+    assert!(!shown.text.contains("tool_mastery"), "only what the rubric asks: {}", shown.text);
+    let (action, attempt) = form(&shown);
+    let given = format!("attempt={attempt}&task_completion=complete");
+    assert_eq!(site.post(&review, &action, &given).await.status, 303);
+    let given = labels::read(&sink(&site), DATASET).await.unwrap();
+    assert_eq!(given[0].rubric, "kindness");
 }
 
 #[tokio::test]
@@ -217,8 +277,8 @@ async fn a_rubric_file_with_an_error_leaves_the_pages_as_they_are() {
     let site = site().await;
     let file = site.data.path().join("rubrics/broken.toml");
     std::fs::write(&file, "name = \"broken\"\nversion =\n").unwrap();
-    for address in [LABELS, CALIBRATION] {
-        let page = site.get(address).await;
+    {
+        let page = site.get(CALIBRATION).await;
         check(&page, 200, "rubric=kindness");
         check(&page, 200, "<code>broken.toml</code></bdi>: <bdi>line 2");
         let folder = site.data.path().display().to_string();
@@ -252,7 +312,7 @@ async fn a_judge_that_drifts_is_told_at_home_and_beside_the_numbers() {
     for page in ["/project/shop", CALIBRATION] {
         let page = site.get(page).await;
         check(&page, 200, "&lt;b&gt;judge scores overall_quality");
-        check(&page, 200, "lower since the week of 2020-01-05: -0.40");
+        check(&page, 200, "lower since the week of 2020-01-05: −0.40");
     }
 }
 
@@ -297,10 +357,10 @@ async fn who_may_only_look_labels_nothing() {
     site.person("viewer@example.com", Role::Viewer).await;
     let mut browser = site.browser();
     browser.sign_in("viewer@example.com", PASSWORD).await;
-    check(&browser.get(LABELS).await, 200, "No sessions to label yet");
-    let refused = browser.post("/project/shop/labels/session/s1", &[("tool_mastery", "1")]).await;
+    assert_eq!(browser.get(LABELS).await.header("location"), CALIBRATION);
+    let refused = browser.post("/project/shop/sessions/s1/label", &[]).await;
     assert_eq!(refused.status, 403, "{}", refused.text);
-    let refused = browser.post("/project/shop/labels/draw", &[]).await;
+    let refused = browser.post("/project/shop/calibration/sample", &[]).await;
     assert_eq!(refused.status, 403, "{}", refused.text);
     let elsewhere = browser.get("/project/lab/labels/session/s1").await;
     assert_eq!(elsewhere.status, 404, "another project's session is not there");

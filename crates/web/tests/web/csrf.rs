@@ -1,4 +1,6 @@
 use ratchet_store::catalog::Role;
+use ratchet_web::sign_in::SignIn;
+use ratchet_web::web::Access;
 
 use crate::browser::{Browser, HOST, PARTS, PASSWORD, Site};
 
@@ -96,6 +98,30 @@ async fn no_other_site_changes_anything_even_with_the_token() {
         ours.headers.push((header.0.to_owned(), header.1));
         ours.post("/sign-out", &[]).await.leads_to("/sign-in");
     }
+}
+
+#[tokio::test]
+async fn only_a_trusted_proxy_names_the_host_that_a_page_came_from() {
+    let trusted_proxies = "10.0.0.5".parse().unwrap();
+    let site = Site::with(Access::People(SignIn { trusted_proxies, ..SignIn::default() })).await;
+    site.person("ada@example.com", Role::Owner).await;
+    let send = async |peer: &str, forwarded: &str, origin: &str| {
+        let mut browser = site.signed_in("ada@example.com").await;
+        browser.get("/account").await;
+        browser.address = peer.parse().unwrap();
+        browser.headers.push(("x-forwarded-host".to_owned(), forwarded.to_owned()));
+        browser.headers.push(("origin".to_owned(), origin.to_owned()));
+        browser.post("/sign-out", &[]).await
+    };
+    let refusal = "cross-site request rejected";
+    let (client, proxy) = ("203.0.113.1:5000", "10.0.0.5:5000");
+    send(client, "evil.example", "https://evil.example").await.check(403, refusal);
+    send(client, "evil.example", "https://ratchet.example").await.leads_to("/sign-in");
+    send(proxy, "outer.example", "https://outer.example").await.leads_to("/sign-in");
+    send(proxy, "outer.example", "https://evil.example").await.check(403, refusal);
+    // A proxy that appends to what the client sent speaks for its own entry only.
+    send(proxy, "evil.example, outer.example", "https://evil.example").await.check(403, refusal);
+    send(proxy, "evil.example, outer.example", "https://outer.example").await.leads_to("/sign-in");
 }
 
 #[tokio::test]

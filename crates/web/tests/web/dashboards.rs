@@ -228,3 +228,33 @@ async fn viewers_look_and_change_nothing() {
     let elsewhere = page.replace("shop", "lab");
     assert_eq!(viewer.get(&elsewhere).await.status, 404, "of a project they do not see");
 }
+
+#[tokio::test]
+async fn figures_of_all_environments_leave_out_judges_and_experiments() {
+    let site = Site::open().await;
+    let shop = project("shop");
+    let call = |id: &str, environment: &str| {
+        let name = format!("{environment}-call");
+        generation(id).of(id).named(&name).in_environment(environment).costing(0.5).lasting(0, 40)
+    };
+    let judges = "langfuse-llm-as-a-judge";
+    let recorded = batch(&shop)
+        .with(trace("a").in_environment("prod"))
+        .with(call("a", "prod"))
+        .with(trace("b").in_environment(judges))
+        .with(call("b", judges))
+        .with(trace("c").in_environment("sdk-experiment"))
+        .with(call("c", "sdk-experiment"));
+    site.record(recorded).await;
+    let names = |scope: &str| format!("{PAGE}?range=all&by=name{scope}");
+    let all = site.get(&names("")).await.text;
+    assert!(all.contains("prod-call"), "{all}");
+    assert!(!all.contains("judge-call") && !all.contains("experiment-call"), "{all}");
+    assert!(all.contains("leave out judges and experiments"), "the menu says so");
+    let judged = site.get(&names(&format!("&env={judges}"))).await.text;
+    assert!(judged.contains("judge-call") && !judged.contains("prod-call"), "{judged}");
+    let by_environment = site.get(&format!("{PAGE}?range=all&by=env")).await.text;
+    assert!(by_environment.contains(judges), "{by_environment}");
+    let home = site.get("/project/shop?range=all").await.text;
+    assert!(home.contains("$0.5000") && !home.contains("$1.50"), "{home}");
+}

@@ -42,6 +42,8 @@ mod csrf;
 mod shop;
 /// Who may see and do what.
 mod review;
+/// Weeks of reviews.
+mod quarter;
 mod roles;
 /// Forms that come slowly or never.
 mod slow_forms;

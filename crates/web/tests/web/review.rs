@@ -3,12 +3,18 @@
 use std::time::Duration;
 
 use ratchet_core::catalog::annotation::{ItemKind, ItemStatus};
+use ratchet_core::catalog::experiment::{ExperimentItem, ExperimentMetadata};
 use ratchet_core::catalog::review::{REVIEW_LEASE, ReviewSettings};
 use ratchet_core::id::TraceId;
+use ratchet_core::record::media::{MediaHash, MediaType};
 use ratchet_core::record::score::Score;
-use ratchet_store::catalog::{NewQueue, NewQueueItem, QueueId, Role};
+use ratchet_store::catalog::{
+    Change, MediaOwner, NewDataset, NewMedia, NewQueue, NewQueueItem, QueueId, ReferenceLocation,
+    Role,
+};
 use ratchet_store::query::{Paging, ScoreQuery, ScoresOn, TimeRange};
 use ratchet_testkit::build::{START, batch, project, text, trace};
+use ratchet_testkit::recording::RecordBatch as _;
 
 use crate::browser::{Browser, Site, id};
 
@@ -238,6 +244,36 @@ async fn a_reviewer_finds_only_the_queues_they_are_assigned_to() {
 }
 
 #[tokio::test]
+async fn a_queue_is_assigned_to_people_on_its_page() {
+    let desk = Desk::new(1, 1).await;
+    let cem = desk.site.person("cem@shop.example", Role::Reviewer).await;
+    desk.site.person("owner@shop.example", Role::Owner).await;
+    let mut owner = desk.site.signed_in("owner@shop.example").await;
+    let settings = format!("/project/shop/queues/{}/settings", desk.of.queue);
+    let assignees = format!("/project/shop/queues/{}/assignees", desk.of.queue);
+    owner.get(&settings).await.check(200, "cem@shop.example");
+    owner.post(&assignees, &[("person", "nobody")]).await.check(400, "person: nobody");
+    assert_eq!(owner.post(&assignees, &[("person", &cem.id)]).await.status, 303);
+    let mut browser = desk.site.signed_in("cem@shop.example").await;
+    browser.get(&desk.page()).await.check(200, "question 0");
+    assert_eq!(browser.post(&assignees, &[]).await.status, 403);
+    assert_eq!(owner.post(&assignees, &[]).await.status, 303);
+    browser.get(&desk.page()).await.check(404, "queue not found");
+}
+
+#[tokio::test]
+async fn without_sign_in_an_item_is_reviewed_once() {
+    let site = Site::open().await;
+    let new = NewQueue { name: "weekly".into(), description: None, score_configs: vec![] };
+    let queue = site.data.catalog().create_queue(id("shop"), new, START).await.unwrap().id;
+    let settings = format!("/project/shop/queues/{queue}/settings");
+    let refused = site.post(&settings, &settings, "reviews=2&blind=yes").await;
+    assert_eq!(refused.status, 422);
+    assert!(refused.text.contains("everyone counts as one person"), "{}", refused.text);
+    assert_eq!(site.post(&settings, &settings, "reviews=1&blind=yes").await.status, 303);
+}
+
+#[tokio::test]
 async fn an_answer_without_correctness_is_refused_and_names_the_field() {
     let desk = Desk::new(1, 1).await;
     let mut ann = desk.reviewer("ann@shop.example").await;
@@ -245,4 +281,88 @@ async fn an_answer_without_correctness_is_refused_and_names_the_field() {
     let fields = [("attempt", given.attempt.as_str()), ("helpfulness", "1")];
     ann.post(&given.action, &fields).await.check(400, "correctness: choose 0 or 1");
     assert_eq!(desk.done().await, 0);
+}
+
+#[tokio::test]
+async fn runs_of_experiments_are_reviewed_beside_what_is_expected() {
+    let desk = Desk::new(0, 1).await;
+    let (site, shop) = (&desk.site, project("shop"));
+    let new = NewDataset {
+        name: "refunds".into(),
+        description: None,
+        metadata: None,
+        input_schema: Change::Keep,
+        expected_output_schema: Change::Keep,
+    };
+    let dataset = site.data.catalog().save_dataset(id("shop"), new, START).await.unwrap();
+    let asked = trace("t9").for_user("kim").agent("bot").input(text("question 9"));
+    let mut run = batch(&shop).with(asked.output(text("answer 9"))).build();
+    run.experiment_items.push(ExperimentItem {
+        experiment: ExperimentMetadata {
+            id: "run-1".into(),
+            name: Some("nightly".into()),
+            dataset: Some(dataset.id),
+            ..ExperimentMetadata::default()
+        },
+        item: "item-9".into(),
+        version: None,
+        expected_output: Some(text("the refund is <on> its way").to_json()),
+        metadata: None,
+        trace: TraceId::parse("t9").unwrap(),
+        observation: None,
+        ran: None,
+        recorded_at: START,
+    });
+    site.data.telemetry().record(run).await.unwrap();
+    site.person("mia@shop.example", Role::Member).await;
+    let mut member = site.signed_in("mia@shop.example").await;
+    let page = "/project/shop/datasets/refunds/runs/run-1";
+    member.get(page).await.check(200, "Add to queue");
+    let queued = member.post(&format!("{page}/queue"), &[("queue", desk.of.queue.as_str())]).await;
+    assert_eq!(queued.status, 303, "{}", queued.text);
+    let mut ann = desk.reviewer("ann@shop.example").await;
+    let given = desk.next(&mut ann).await.unwrap();
+    assert!(given.text.contains("the refund is &lt;on&gt; its way"), "{}", given.text);
+    assert!(given.text.contains("nightly") && !given.text.contains("bot-eval-global"));
+    given.answer(&mut ann, &[("correctness", "0")]).await;
+    assert_eq!(desk.scores("t9").await.len(), 1);
+    assert_eq!(desk.done().await, 1);
+}
+
+#[tokio::test]
+async fn a_reviewer_sees_media_of_the_traces_in_their_queues_only() {
+    let desk = Desk::new(1, 1).await;
+    let store = desk.site.data.folder();
+    let hash = MediaHash::parse("LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=").unwrap();
+    let mut incoming = store.media.receive().unwrap();
+    incoming.write(b"hello").unwrap();
+    store.media.save(&incoming, hash).unwrap();
+    let owner = MediaOwner::Trace("t0".to_owned());
+    let new = NewMedia {
+        hash,
+        content_type: MediaType::OTHER,
+        content_length: 5,
+        location: ReferenceLocation { owner, field: "input".to_owned() },
+    };
+    let media = store.catalog.announce_media(id("shop"), new, START).await.unwrap();
+    store.catalog.media_stored(id("shop"), media.id.clone(), START).await.unwrap();
+    let page = format!("/project/shop/media/{}", media.id);
+    let mut ann = desk.reviewer("ann@shop.example").await;
+    ann.get(&page).await.check(200, "hello");
+    desk.site.person("ben@shop.example", Role::Reviewer).await;
+    let mut ben = desk.site.signed_in("ben@shop.example").await;
+    ben.get(&page).await.check(404, "not found");
+}
+
+#[tokio::test]
+async fn the_shipped_evaluator_is_added_on_its_page() {
+    let site = Site::open().await;
+    let page = "/project/shop/evaluators";
+    assert!(site.get(page).await.text.contains("Add online-quality-check"));
+    let refused = site.post(page, page, "judge=oracle").await;
+    assert_eq!(refused.status, 422);
+    assert!(refused.text.contains("value=\"oracle\""), "the input is kept: {}", refused.text);
+    assert_eq!(site.post(page, page, "judge=offline").await.status, 303);
+    let shown = site.get(page).await.text;
+    assert!(shown.contains("1 of 1 active") && !shown.contains("Add online"), "{shown}");
 }

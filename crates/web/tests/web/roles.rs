@@ -44,11 +44,16 @@ const DIFFERENT: &[(&str, &str, Needs)] = &[
     ("POST", "/sign-out", Needs::Nothing),
     ("GET", "/ui/gallery", Needs::Nothing),
     ("GET", "/project/{project}/chats/new", Needs::Member),
+    ("GET", "/project/{project}/chats/with/{target}", Needs::Member),
     ("GET", "/project/{project}/dashboards/{dashboard}/widgets", Needs::Member),
     ("GET", "/project/{project}/dashboards/{dashboard}/widgets/{widget}", Needs::Member),
     ("GET", "/project/{project}/datasets/{name}/add", Needs::Member),
     ("GET", "/project/{project}/datasets/{name}/upload", Needs::Member),
     ("GET", "/project/{project}/datasets/{name}/upload/{word}", Needs::Member),
+    ("GET", "/project/{project}/experiments/start", Needs::Member),
+    ("GET", "/project/{project}/targets/{target}", Needs::Owner),
+    ("POST", "/project/{project}/targets", Needs::Owner),
+    ("POST", "/project/{project}/targets/{target}/remove", Needs::Owner),
     ("GET", "/project/{project}/playground", Needs::Member),
     ("GET", "/project/{project}/queues/{queue}/review", Needs::Member),
     ("GET", "/project/{project}/queues/{queue}/settings", Needs::Member),
@@ -80,6 +85,7 @@ const DIFFERENT: &[(&str, &str, Needs)] = &[
     ("POST", "/project/{project}/settings/connections/{connection}/remove", Needs::Owner),
     ("GET", "/project/{project}/settings/audit", Needs::Owner),
     ("GET", "/project/{project}/settings/audit.csv", Needs::Owner),
+    ("POST", "/project/{project}/calibration/overrides", Needs::Owner),
     ("POST", "/project/{project}/score-now", Needs::Owner),
     ("POST", "/project/{project}/reports/schedules/{name}", Needs::Owner),
     ("POST", "/project/{project}/settings/name", Needs::Owner),
@@ -275,13 +281,14 @@ async fn people_of_another_project_find_nothing_of_this_one() {
 
 /// What a reviewer may open and send, besides what has no project. All of it is about queues that they
 /// are assigned to.
-const FOR_REVIEWERS: [(&str, &str); 6] = [
+const FOR_REVIEWERS: [(&str, &str); 7] = [
     ("GET", "/project/{project}/queues"),
     ("GET", "/project/{project}/queues/{queue}"),
     ("GET", "/project/{project}/queues/{queue}/review"),
     ("POST", "/project/{project}/queues/{queue}/review/{item}"),
     ("POST", "/project/{project}/queues/{queue}/review/{item}/heartbeat"),
     ("POST", "/project/{project}/queues/{queue}/undo"),
+    ("GET", "/project/{project}/media/{media}"),
 ];
 
 #[tokio::test]

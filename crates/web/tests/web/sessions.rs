@@ -203,7 +203,7 @@ async fn a_session_is_commented_and_queued_on_its_page() {
     let id = queue.rsplit('/').next().unwrap();
     let sent = format!("queue={id}");
     assert_eq!(site.post(page, &format!("{page}/queue"), &sent).await.status, 303);
-    assert!(site.get(&queue).await.text.contains("/project/shop/sessions/trip"));
+    assert!(site.get(&queue).await.text.contains("/review?item="));
     let missing = "/project/shop/sessions/none/comments";
     assert_eq!(site.post(page, missing, "content=x").await.status, 404);
 }

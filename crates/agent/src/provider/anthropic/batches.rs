@@ -44,7 +44,7 @@ impl Anthropic {
         http::lines(answer, |line| {
             let duplicate_key = duplicate_key(line);
             let line: Value = serde_json::from_slice(line)
-                .map_err(|error| ModelError::Garbled(error.to_string()))?;
+                .map_err(|error| ModelError::MalformedResponse(error.to_string()))?;
             let result = &line["result"];
             let outcome = match result["type"].as_str().unwrap_or_default() {
                 "succeeded" => response(&result["message"], None)
@@ -65,7 +65,7 @@ fn plain(id: &str) -> Result<&str, ModelError> {
     if !id.is_empty() && id.bytes().all(fits) {
         return Ok(id);
     }
-    Err(ModelError::Garbled(format!("{id:?} is no name of a batch")))
+    Err(ModelError::MalformedResponse(format!("{id:?} is no name of a batch")))
 }
 
 fn failure(error: &Value) -> ModelError {

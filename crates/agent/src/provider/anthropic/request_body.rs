@@ -60,9 +60,9 @@ struct CacheBreakpoints {
 }
 
 impl CacheBreakpoints {
-    fn block(&mut self, passage: &CacheablePart) -> Value {
-        let mut block = json!({"type": "text", "text": passage.text});
-        if passage.ends_cache() && self.left > 0 {
+    fn block(&mut self, part: &CacheablePart) -> Value {
+        let mut block = json!({"type": "text", "text": part.text});
+        if part.ends_cache() && self.left > 0 {
             self.left -= 1;
             block["cache_control"] = json!({"type": "ephemeral"});
         }
@@ -71,8 +71,8 @@ impl CacheBreakpoints {
 
     fn turn(&mut self, turn: &Turn) -> Value {
         match turn {
-            Turn::User(passages) => {
-                let blocks: Vec<Value> = passages.iter().map(|part| self.block(part)).collect();
+            Turn::User(parts) => {
+                let blocks: Vec<Value> = parts.iter().map(|part| self.block(part)).collect();
                 json!({"role": "user", "content": blocks})
             }
             Turn::Model { text, calls } => {

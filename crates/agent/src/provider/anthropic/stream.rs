@@ -33,7 +33,7 @@ impl Growing {
         listener: &mut (dyn FnMut(&str) + Send),
     ) -> Result<StreamControl, ModelError> {
         let data: Value = serde_json::from_str(&event.data)
-            .map_err(|error| ModelError::Garbled(error.to_string()))?;
+            .map_err(|error| ModelError::MalformedResponse(error.to_string()))?;
         match data["type"].as_str().unwrap_or_default() {
             "message_start" => self.message = data["message"].clone(),
             "content_block_start" => self.open(&data)?,
@@ -49,7 +49,9 @@ impl Growing {
 
     fn open(&mut self, data: &Value) -> Result<(), ModelError> {
         if self.blocks.len() >= MAX_BLOCKS {
-            return Err(ModelError::Garbled("the message has too many blocks".to_owned()));
+            return Err(ModelError::MalformedResponse(
+                "the message has too many blocks".to_owned(),
+            ));
         }
         self.blocks.push(data["content_block"].clone());
         self.inputs.push(String::new());
@@ -63,8 +65,9 @@ impl Growing {
     ) -> Result<(), ModelError> {
         let at = data["index"].as_u64().and_then(|at| usize::try_from(at).ok());
         let place = at.and_then(|at| Some((self.blocks.get_mut(at)?, self.inputs.get_mut(at)?)));
-        let (block, input) =
-            place.ok_or_else(|| ModelError::Garbled("a piece belongs to no block".to_owned()))?;
+        let (block, input) = place.ok_or_else(|| {
+            ModelError::MalformedResponse("a piece belongs to no block".to_owned())
+        })?;
         let delta = &data["delta"];
         if let Some(text) = delta["text"].as_str() {
             let whole = format!("{}{text}", block["text"].as_str().unwrap_or_default());
@@ -88,12 +91,13 @@ impl Growing {
     fn whole(mut self) -> Result<Value, ModelError> {
         for (block, input) in self.blocks.iter_mut().zip(&self.inputs) {
             if block["type"] == "tool_use" && !input.is_empty() {
-                block["input"] = serde_json::from_str(input)
-                    .map_err(|error| ModelError::Garbled(format!("input of a tool: {error}")))?;
+                block["input"] = serde_json::from_str(input).map_err(|error| {
+                    ModelError::MalformedResponse(format!("input of a tool: {error}"))
+                })?;
             }
         }
         if !self.message.is_object() {
-            return Err(ModelError::Garbled("the stream has no message".to_owned()));
+            return Err(ModelError::MalformedResponse("the stream has no message".to_owned()));
         }
         self.message["content"] = json!(self.blocks);
         Ok(self.message)

@@ -30,7 +30,7 @@ impl BodyError {
         let causes = std::iter::successors(Some(error), |error| error.source());
         let found = causes.filter_map(|cause| cause.downcast_ref::<Self>()).next()?;
         Some(match found {
-            Self::TooLong => ModelError::Garbled(found.to_string()),
+            Self::TooLong => ModelError::MalformedResponse(found.to_string()),
             Self::Cut(why) => ModelError::CutStream(why.clone()),
         })
     }

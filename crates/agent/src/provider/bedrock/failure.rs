@@ -19,7 +19,9 @@ where
     let status = answer.status().as_u16();
     let after = answer.headers().get("retry-after").and_then(|after| after.parse().ok());
     match error.as_service_error() {
-        Some(_) if answer.status().is_success() => ModelError::Garbled(http::innermost(error)),
+        Some(_) if answer.status().is_success() => {
+            ModelError::MalformedResponse(http::innermost(error))
+        }
         Some(failure) => {
             let (code, words) = (failure.code().unwrap_or_default(), failure.message());
             let why =

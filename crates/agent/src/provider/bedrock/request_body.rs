@@ -29,9 +29,9 @@ impl ConverseRequest {
         let ProviderRequest { model, ask, capabilities } = provider_request;
         let schema_prompt = capabilities.schema_prompt(ask).map(CacheablePart::new);
         let mut system = Vec::new();
-        for passage in ask.system.iter().chain(&schema_prompt) {
-            system.push(SystemContentBlock::Text(passage.text.clone()));
-            if passage.ends_cache() {
+        for part in ask.system.iter().chain(&schema_prompt) {
+            system.push(SystemContentBlock::Text(part.text.clone()));
+            if part.ends_cache() {
                 system.push(SystemContentBlock::CachePoint(cache_point()?));
             }
         }
@@ -79,10 +79,10 @@ fn cache_point() -> Result<CachePointBlock, ModelError> {
 fn message(turn: &Turn) -> Result<Message, ModelError> {
     let mut content = Vec::new();
     match turn {
-        Turn::User(passages) => {
-            for passage in passages {
-                content.push(ContentBlock::Text(passage.text.clone()));
-                if passage.ends_cache() {
+        Turn::User(parts) => {
+            for part in parts {
+                content.push(ContentBlock::Text(part.text.clone()));
+                if part.ends_cache() {
                     content.push(ContentBlock::CachePoint(cache_point()?));
                 }
             }

@@ -5,7 +5,7 @@ use ratchet_core::outbound::OutboundPolicy;
 
 /// Resolves names to allowed addresses at connect time, which prevents DNS rebinding.
 #[derive(Clone, Debug)]
-pub(super) struct PolicyResolver {
+pub(crate) struct PolicyResolver {
     pub(super) policy: OutboundPolicy,
     /// The host of the user-entered endpoint; any other name is one of the operator's proxies.
     pub(super) host: String,

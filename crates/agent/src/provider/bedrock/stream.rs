@@ -44,7 +44,7 @@ pub(super) async fn whole(
                 read = read.saturating_add(bytes(piece.delta.as_ref()));
                 if read > MAX_STREAM_BYTES {
                     let why = format!("it has more than {MAX_STREAM_BYTES} bytes");
-                    return Err(ModelError::Garbled(why));
+                    return Err(ModelError::MalformedResponse(why));
                 }
                 let block = blocks.entry(piece.content_block_index).or_insert_with(empty);
                 grow(block, piece.delta, listener);
@@ -94,11 +94,12 @@ impl Block {
             Self::Text(text) => return Ok(ContentBlock::Text(text)),
             Self::Call { id, name, input } => (id, name, input),
         };
-        let garbled = |why: String| ModelError::Garbled(format!("input of a tool: {why}"));
+        let malformed =
+            |why: String| ModelError::MalformedResponse(format!("input of a tool: {why}"));
         let input = if input.is_empty() { "{}" } else { input.as_str() };
-        let input = serde_json::from_str(input).map_err(|error| garbled(error.to_string()))?;
+        let input = serde_json::from_str(input).map_err(|error| malformed(error.to_string()))?;
         let input = document::from_json(&input);
         let call = ToolUseBlock::builder().tool_use_id(id).name(name).input(input).build();
-        call.map(ContentBlock::ToolUse).map_err(|error| garbled(error.to_string()))
+        call.map(ContentBlock::ToolUse).map_err(|error| malformed(error.to_string()))
     }
 }

@@ -9,7 +9,7 @@ pub(super) fn system(provider_request: ProviderRequest<'_>) -> String {
         ..provider_request.capabilities
     };
     let schema_prompt = capabilities.schema_prompt(provider_request.ask);
-    let system = provider_request.ask.system.iter().map(|passage| passage.text.as_str());
+    let system = provider_request.ask.system.iter().map(|part| part.text.as_str());
     let text = system.chain(schema_prompt.as_deref()).collect::<Vec<_>>().join("\n\n");
     // An empty one would make the program use its own default.
     if text.is_empty() { "Answer the question.".to_owned() } else { text }
@@ -18,11 +18,11 @@ pub(super) fn system(provider_request: ProviderRequest<'_>) -> String {
 /// Joins all turns to one text, because the program takes a single prompt. A single turn is passed
 /// unchanged.
 pub(super) fn request_body(request: &LlmRequest) -> String {
-    if let [Turn::User(passages)] = request.turns.as_slice() {
-        return joined(passages);
+    if let [Turn::User(parts)] = request.turns.as_slice() {
+        return joined(parts);
     }
     let turns = request.turns.iter().map(|turn| match turn {
-        Turn::User(passages) => format!("## The user said\n\n{}", joined(passages)),
+        Turn::User(parts) => format!("## The user said\n\n{}", joined(parts)),
         Turn::Model { text, .. } => format!("## You said\n\n{text}"),
         Turn::Tools(results) => {
             let results: Vec<&str> = results.iter().map(|given| given.text.as_str()).collect();
@@ -32,8 +32,8 @@ pub(super) fn request_body(request: &LlmRequest) -> String {
     turns.collect::<Vec<_>>().join("\n\n")
 }
 
-fn joined(passages: &[CacheablePart]) -> String {
-    passages.iter().map(|passage| passage.text.as_str()).collect::<Vec<_>>().join("\n\n")
+fn joined(parts: &[CacheablePart]) -> String {
+    parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n\n")
 }
 
 #[cfg(test)]

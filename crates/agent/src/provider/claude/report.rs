@@ -9,7 +9,7 @@ use crate::response::{ProviderResponse, StopReason};
 
 /// The output of the program so far.
 #[derive(Debug, Default)]
-pub(super) struct Report {
+pub(crate) struct Report {
     /// The final `result` line.
     result: Value,
     stop: Option<String>,
@@ -17,7 +17,7 @@ pub(super) struct Report {
 
 impl Report {
     /// Processes a line; unknown types are ignored.
-    pub(super) fn take(&mut self, line: &str, listener: Listener<'_>) {
+    pub(crate) fn take(&mut self, line: &str, listener: Listener<'_>) {
         let Ok(message) = serde_json::from_str::<Value>(line) else { return };
         match message["type"].as_str().unwrap_or_default() {
             "result" => self.result = message,
@@ -42,7 +42,7 @@ impl Report {
 
     /// Returns the response. The process served one request, so its totals are those of the
     /// response.
-    pub(super) fn response(self, complaint: &str) -> Result<ProviderResponse, ModelError> {
+    pub(crate) fn response(self, complaint: &str) -> Result<ProviderResponse, ModelError> {
         let result = &self.result;
         let stderr: String = complaint.chars().take(500).collect();
         if !result.is_object() {
@@ -53,7 +53,7 @@ impl Report {
         if result["is_error"] == true {
             return Err(match status {
                 Some(status) => http::failure(status, None, text),
-                None if text.is_empty() => ModelError::Garbled(stderr),
+                None if text.is_empty() => ModelError::MalformedResponse(stopped(result, stderr)),
                 None => ModelError::NotSetUp(format!("claude: {text}")),
             });
         }
@@ -74,6 +74,14 @@ impl Report {
             request: result["session_id"].as_str().map(str::to_owned),
             duplicate_key: None,
         })
+    }
+}
+
+/// Why there is no answer: a limit of the call, or what the program said at its end.
+fn stopped(result: &Value, stderr: String) -> String {
+    match result["subtype"].as_str().filter(|subtype| subtype.starts_with("error_")) {
+        Some(limit) => format!("claude stopped: {}", limit.replace('_', " ")),
+        None => stderr,
     }
 }
 

@@ -56,8 +56,8 @@ pub(super) fn body(provider_request: ProviderRequest<'_>) -> Value {
 
 fn messages(turn: &Turn) -> Vec<Value> {
     match turn {
-        Turn::User(passages) => {
-            let text: Vec<&str> = passages.iter().map(|part| part.text.as_str()).collect();
+        Turn::User(parts) => {
+            let text: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
             vec![json!({"role": "user", "content": text.join("\n\n")})]
         }
         Turn::Model { text, calls } => {

@@ -42,7 +42,7 @@ impl Growing {
             return Ok(StreamControl::All);
         }
         let chunk: Value = serde_json::from_str(&event.data)
-            .map_err(|error| ModelError::Garbled(error.to_string()))?;
+            .map_err(|error| ModelError::MalformedResponse(error.to_string()))?;
         if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
             let why = error["message"].as_str().unwrap_or_default();
             return Err(ModelError::CutStream(why.to_owned()));
@@ -78,14 +78,15 @@ impl Growing {
     }
 
     fn grow_call(&mut self, piece: &Value) -> Result<(), ModelError> {
-        let garbled = || ModelError::Garbled("a piece belongs to no tool call".to_owned());
+        let malformed =
+            || ModelError::MalformedResponse("a piece belongs to no tool call".to_owned());
         let at = piece["index"].as_u64().map_or(Ok(self.calls.len()), usize::try_from);
-        let at = at.map_err(|_| garbled())?;
+        let at = at.map_err(|_| malformed())?;
         if at == self.calls.len() && at < MAX_CALLS {
             let function = json!({"name": "", "arguments": ""});
             self.calls.push(json!({"id": "", "function": function}));
         }
-        let call = self.calls.get_mut(at).ok_or_else(garbled)?;
+        let call = self.calls.get_mut(at).ok_or_else(malformed)?;
         let append = |to: &mut Value, more: &Value| {
             let more = more.as_str().unwrap_or_default();
             *to = format!("{}{more}", to.as_str().unwrap_or_default()).into();

@@ -120,17 +120,17 @@ async fn files_come_back_as_they_were_also_in_another_process() {
     talk.result().await;
     let changed_again = talk.say("Again.").await;
     talk.result().await;
-    let rewound = talk.process.rewind_files(changed_again, Rewind::Do).await.unwrap();
+    let rewound = talk.process.rewind_files(changed_again, Rewind::Apply).await.unwrap();
     assert!(rewound.can_rewind, "{rewound:?}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "after\n");
     talk.process.end().await;
     let talk = Talk::start(&command(&stage, ChatThread::Resume { id, at: None })).await;
-    let trial = talk.process.rewind_files(changed, Rewind::Try).await.unwrap();
+    let trial = talk.process.rewind_files(changed, Rewind::DryRun).await.unwrap();
     assert!(trial.can_rewind && trial.files_changed.len() == 1, "{trial:?}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "after\n", "a trial changed it");
-    talk.process.rewind_files(changed, Rewind::Do).await.unwrap();
+    talk.process.rewind_files(changed, Rewind::Apply).await.unwrap();
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "before\n");
-    let unknown = talk.process.rewind_files(Uuid::new_v4(), Rewind::Do).await;
+    let unknown = talk.process.rewind_files(Uuid::new_v4(), Rewind::Apply).await;
     assert!(unknown.is_err(), "{unknown:?}");
 }
 

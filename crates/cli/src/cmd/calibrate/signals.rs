@@ -1,8 +1,8 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
+use ratchet_core::judge::offline::Signal;
 use ratchet_core::judge::offline::overrides::draft::OverrideDraft;
-use ratchet_core::judge::offline::{Signal, SignalOverrides};
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_stages::data_target::ScoringTarget;
 use ratchet_stages::review::{LabelComparison, signal_overrides};
@@ -49,11 +49,9 @@ pub(super) fn save(
         }
     }
     let (models, project) = (target.models(), &target.journal.project);
-    let earlier = files::read(models, project)?.map(|(earlier, _)| earlier);
-    // Overrides of other signals are not in use, and are replaced.
-    let own = ratchet_stages::score::judge_factory::own_signals(target.data())?.unwrap_or_default();
-    let earlier = earlier.filter(|earlier| earlier.fits(own.signals()));
-    let overrides = SignalOverrides::new(set, &found.rubric.name, &made.drafts, earlier.as_ref());
+    let about = (set, &found.rubric);
+    let folders = (target.data(), models);
+    let overrides = signal_overrides::accepted(folders, project, about, &made.drafts)?;
     let file = files::write(models, project, &overrides).context("cannot save the overrides")?;
     if let Some(signals) = &mut found.signals {
         signals.saved = Some((file, overrides.version));

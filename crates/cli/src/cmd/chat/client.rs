@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use ratchet_agent::sse::SseReader;
 use ratchet_core::backoff::{Backoff, FailedAttempt};
-use ratchet_remote::langfuse::client::backoff_clock::{BackoffClock as _, SystemBackoffClock};
+use ratchet_remote::backoff_clock::{BackoffClock as _, SystemBackoffClock};
 use ratchet_remote::ratchet::RatchetClient;
 use reqwest::Response;
 use serde::Deserialize;
@@ -262,8 +262,8 @@ impl Events<'_> {
     /// Waits before the next reconnect, with backoff.
     async fn pause(&mut self, why: &str) -> anyhow::Result<()> {
         self.retries += 1;
-        let (attempt, chance) = (self.retries, SystemBackoffClock.chance());
-        let delay = RECONNECT.delay(FailedAttempt { attempt, chance, ..FailedAttempt::default() });
+        let (attempt, jitter) = (self.retries, SystemBackoffClock.jitter());
+        let delay = RECONNECT.delay(FailedAttempt { attempt, jitter, ..FailedAttempt::default() });
         let Some(delay) = delay else {
             bail!(
                 "cannot follow the events of chat {}: {why}\n`ratchet chat --resume {}` \

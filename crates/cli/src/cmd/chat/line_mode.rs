@@ -83,7 +83,7 @@ impl<'a> Lines<'a> {
                 }
             }
             tokio::select! {
-                Some(updates) = updates.recv() => self.handle_update(&updates)?,
+                Some(update) = updates.recv() => self.handle_update(&update)?,
                 line = lines.recv(), if self.typed.takes_more() => match line {
                     Some(line) if is_stop(&line) => {
                         let shown = self.talk.interrupt().await;
@@ -140,9 +140,9 @@ impl<'a> Lines<'a> {
         Ok(Next::Stay)
     }
 
-    fn handle_update(&mut self, updates: &StreamUpdate) -> anyhow::Result<()> {
-        let shown = self.talk.handle_update(updates);
-        match (self.output, updates) {
+    fn handle_update(&mut self, update: &StreamUpdate) -> anyhow::Result<()> {
+        let shown = self.talk.handle_update(update);
+        match (self.output, update) {
             (Output::Events, StreamUpdate::Event(event)) => print(&format!("{}\n", event.line))?,
             _ => self.write(&shown)?,
         }
@@ -186,7 +186,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// A line that was typed while the agent worked.
+/// Lines typed while the agent works.
 #[derive(Debug, Default)]
 struct TypedLines {
     waiting: VecDeque<String>,
@@ -208,7 +208,7 @@ fn is_stop(line: &str) -> bool {
 ///
 /// Read on a thread of its own, which ends with the process: a read of standard input cannot be
 /// cancelled.
-fn lines() -> Receiver<String> {
+pub(super) fn lines() -> Receiver<String> {
     let (sender, receiver) = mpsc::channel(QUEUE);
     thread::spawn(move || {
         for line in io::stdin().lock().lines() {

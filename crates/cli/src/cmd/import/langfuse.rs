@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::Args;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
+use ratchet_remote::backoff_clock::SystemBackoffClock;
 use ratchet_remote::langfuse::client::{Access, ClientLimits, LangfuseClient};
 use ratchet_remote::langfuse::copy::{self, Route};
 use ratchet_server::clock::Clock;

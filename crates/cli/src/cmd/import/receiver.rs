@@ -5,7 +5,7 @@
 
 use anyhow::{Context, bail, ensure};
 use ratchet_core::secret::Secret;
-use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
+use ratchet_remote::backoff_clock::SystemBackoffClock;
 use ratchet_remote::langfuse::client::{Access, ClientLimits, LangfuseClient};
 use ratchet_server::api::keys::KeyRequest;
 use ratchet_server::shutdown;

@@ -10,7 +10,8 @@ use ratchet_core::quality::label::Label;
 use ratchet_core::quality::label::table::{LabelColumns, LabelDefaults, written};
 use ratchet_server::clock::Clock;
 use ratchet_stages::dataset_import::LineNumberedReader;
-use ratchet_stages::review::labels;
+use ratchet_stages::review::{labels, session_queue};
+use ratchet_stages::sink::Sink;
 
 use super::{WhereArgs, WhoArgs};
 use crate::data_target;
@@ -58,6 +59,10 @@ pub(super) async fn import(args: &ImportArgs) -> anyhow::Result<Outcome> {
             }
             let (place, to) = ((&target.source, &target.sink), (args.at.dataset.as_str(), &rubric));
             labels::keep(place, to, &read, Clock::System.now()).await?;
+            if let Sink::Local(local) = &target.sink {
+                let sessions = read.iter().map(|label| label.session.clone());
+                session_queue::complete(local, to, sessions, Clock::System.now()).await?;
+            }
             Ok(read.len())
         });
     print(&format!("{} labels saved in the dataset {}\n", count.await?, args.at.dataset))?;

@@ -397,8 +397,8 @@ impl Check<'_> {
                 assert!(reading["is"]["n"].as_u64().unwrap() >= 30, "{reading}");
                 assert!(reading["is"]["value"].as_f64().unwrap() > 0.5, "{reading}");
             }
-            "suggestions_done" => assert_eq!(reading["is"]["value"], json!(0.0)),
-            "quality_trend" => assert!(reading["unknown"].is_string()),
+            // The month is not over, and eight weeks are not.
+            "suggestions_done" | "quality_trend" => assert!(reading["unknown"].is_string()),
             other => panic!("nothing checks the metric {other}"),
         }
     }

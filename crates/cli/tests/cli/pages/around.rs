@@ -36,7 +36,7 @@ fn the_palette_finds_pages_and_whatever_has_an_id() {
             Hand::Mouse => page.click("[data-palette]"),
         };
         open();
-        page.type_text("prom");
+        page.type_text("prompts");
         match hand {
             Hand::Keys => page.press("Enter"),
             Hand::Mouse => page.click(".palette-list a"),

@@ -3,7 +3,8 @@ use std::collections::BTreeMap;
 use ratchet_testkit::process::PROJECT;
 use serde_json::{Value, json};
 
-use super::list::Places;
+use super::list::{Places, encode};
+use super::stage::TARGET;
 use super::trusted;
 use super::weekly::{self, Said};
 use super::writer::Writer;
@@ -43,6 +44,12 @@ pub(super) fn furnish(writer: &Writer<'_>) -> Places {
     places.insert("week", weekly::report(writer, &Said { sessions: &sessions, words }));
     prompts(writer, &ids[0]);
     places.extend(dataset(writer, &ids));
+    places.insert("gate", gate(writer));
+    places.insert("target", target(writer, ("support-agent", "the one in production")));
+    let promoted = (("support-agent", PROMPT), (DATASET, places["gate"].as_str()));
+    let promoted = promotion(writer, promoted, "gpt-5");
+    places.insert("promotion", promoted);
+    places.insert("promoted-agent", "support-agent".to_owned());
     places.insert("queue", queue(writer, &ids));
     places.insert("evaluator", evaluator(writer, "whether answers fit"));
     places.insert("dashboard", dashboard(writer, ("costs", "what each model costs")));
@@ -51,6 +58,9 @@ pub(super) fn furnish(writer: &Writer<'_>) -> Places {
     let said = [("deltas 40", "idle"), ("question", "waiting")];
     places.insert("chat", chat(writer, "Refunds of last week", &said));
     comment(writer, &places["trace"]);
+    places.insert("chat-target", TARGET.to_owned());
+    places.insert("target-chat", target_chat(writer, "Where is my *parcel*?"));
+    places.insert("agent", agent(writer));
     places
 }
 
@@ -157,6 +167,48 @@ fn dataset(writer: &Writer<'_>, traces: &[String]) -> BTreeMap<&'static str, Str
     BTreeMap::from([("before", run("baseline", 0)), ("after", run("kinder", CASES))])
 }
 
+/// A decision on a run. Returns its id.
+fn gate(writer: &Writer<'_>) -> String {
+    let order = json!({
+        "dataset": DATASET, "run": "kinder", "baseline": "baseline", "score": "resolved",
+        "minAccuracy": 0.7,
+    });
+    let made = writer.post(&format!("/api/v1/projects/{PROJECT}/gates"), &order);
+    made["id"].as_str().unwrap().to_owned()
+}
+
+/// A stored target with a secret. Returns its name.
+pub(super) fn target(writer: &Writer<'_>, (name, about): (&str, &str)) -> String {
+    let definition = format!(
+        "# {about}\nkind = \"http\"\nurl = \"https://agent.example/ask\"\n\
+         [headers]\nauthorization = {{ env = \"TOKEN\" }}\n[environments.beta]\n"
+    );
+    let page = format!("/project/{PROJECT}/targets");
+    let fields =
+        [("name", name), ("definition", definition.as_str()), ("secrets", "TOKEN=Bearer x")];
+    writer.submit(&page, &page, &fields);
+    name.to_owned()
+}
+
+/// A promotion with some of its evidence. Returns its id.
+pub(super) fn promotion(
+    writer: &Writer<'_>,
+    ((agent, prompt), (dataset, gate)): ((&str, &str), (&str, &str)),
+    words: &str,
+) -> String {
+    let home = format!("/api/v1/projects/{PROJECT}");
+    writer.put(&format!("{home}/agents/{}", encode(agent)), &json!({ "owner": words }));
+    let content = json!({ "prompts": { prompt: 1 }, "model": words, "tools": "c0ffee" });
+    let new = json!({ "agent": agent, "content": content, "dataset": dataset });
+    let made = writer.post(&format!("{home}/promotions"), &new);
+    let id = made["id"].as_str().unwrap().to_owned();
+    let evidence = json!({ "tests": 12, "failed": 0, "source": words, "gate": gate });
+    writer.post(&format!("{home}/promotions/{id}/evidence"), &evidence);
+    let serving = json!({ "version": made["version"], "environment": "beta" });
+    writer.post(&format!("{home}/agents/{}/serving", encode(agent)), &serving);
+    id
+}
+
 /// A queue with something waiting and something done.
 fn queue(writer: &Writer<'_>, traces: &[String]) -> String {
     let config = json!({ "name": "correct", "dataType": "BOOLEAN", "description": "is it true" });
@@ -173,6 +225,22 @@ fn queue(writer: &Writer<'_>, traces: &[String]) -> String {
         writer.post(&format!("/api/public/annotation-queues/{id}/items"), &item);
     }
     id.to_owned()
+}
+
+/// A chat with a target. Returns its id.
+pub(super) fn target_chat(writer: &Writer<'_>, text: &str) -> String {
+    let id = "3f1c9a52-0000-4000-8000-00000000c4a7";
+    let new = format!("/project/{PROJECT}/chats/with/{TARGET}");
+    writer.submit(&new, &format!("{new}/{id}"), &[("text", text)]);
+    id.to_owned()
+}
+
+/// The first agent that was found in traces. Returns its name.
+pub(super) fn agent(writer: &Writer<'_>) -> String {
+    let agents = format!("/project/{PROJECT}/agents");
+    writer.submit(&agents, &format!("{agents}/discover"), &[]);
+    let found = writer.get(&format!("/api/v1/projects/{PROJECT}/agents"));
+    found["agents"][0]["name"].as_str().unwrap().to_owned()
 }
 
 /// A dashboard with two charts. Returns its id.

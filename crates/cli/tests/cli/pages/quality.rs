@@ -26,7 +26,12 @@ const SESSIONS: u8 = 30;
 fn marked(release: &str, about: f64) -> Vec<SessionMarks> {
     let session = |nth: u8| {
         let value = about + f64::from(nth % 7) / 100.0;
-        let mark = Mark { value, rationale: "a call failed".to_owned(), evidence: vec![1] };
+        let mark = Mark {
+            value,
+            rationale: "a call failed".to_owned(),
+            evidence: vec![1],
+            ..Mark::default()
+        };
         SessionMarks {
             session: SessionId::parse(&format!("{release}-{nth}")).unwrap(),
             overall: value,

@@ -9,6 +9,8 @@ use super::stage::{PASSWORD, Served, stage};
 use super::writer::Writer;
 
 const ITEMS: usize = 10;
+/// Session items.
+const SESSIONS: usize = 4;
 const ANN: &str = "ann@example.com";
 const BEN: &str = "ben@example.com";
 
@@ -46,15 +48,49 @@ pub(super) fn seed(writer: &Writer<'_>) -> Places {
         let item = json!({ "objectId": id, "objectType": "TRACE" });
         writer.post(&format!("/api/public/annotation-queues/{queue}/items"), &item);
     }
+    let sessions = seed_sessions(writer);
     for email in [ANN, BEN] {
         let person = json!({
             "email": email, "password": PASSWORD, "role": "reviewer", "projectId": PROJECT,
         });
         let person = writer.post("/api/v1/users", &person)["id"].take();
         let assigned = json!({ "userId": person });
-        writer.post(&format!("/api/public/annotation-queues/{queue}/assignments"), &assigned);
+        for queue in [&queue, &sessions] {
+            writer.post(&format!("/api/public/annotation-queues/{queue}/assignments"), &assigned);
+        }
     }
-    Places::from([("project", PROJECT.to_owned()), ("queue", queue)])
+    let sessions = ("sessions-queue", sessions);
+    Places::from([("project", PROJECT.to_owned()), ("queue", queue), sessions])
+}
+
+/// Sessions with a judge's verdict, in a queue of their own; returns its id.
+fn seed_sessions(writer: &Writer<'_>) -> String {
+    let queue = json!({ "name": "ground-truth", "scoreConfigIds": [] });
+    let queue = writer.post("/api/public/annotation-queues", &queue)["id"].take();
+    let queue = queue.as_str().unwrap().to_owned();
+    for nth in 0..SESSIONS {
+        let session = format!("session-{nth}");
+        writer.record(&[
+            (
+                "trace-create",
+                json!({
+                    "id": format!("turn-{nth}"), "name": "refund", "sessionId": session,
+                    "input": format!("Question {nth}: cancel my order"), "output": "Done.",
+                }),
+            ),
+            (
+                "score-create",
+                json!({
+                    "id": format!("mastery-{nth}"), "sessionId": session, "name": "tool_mastery",
+                    "value": 0.4, "source": "EVAL", "comment": "It called no tool.",
+                    "metadata": { "rubric": "session-quality", "judge": "offline" },
+                }),
+            ),
+        ]);
+        let item = json!({ "objectId": session, "objectType": "SESSION" });
+        writer.post(&format!("/api/public/annotation-queues/{queue}/items"), &item);
+    }
+    queue
 }
 
 /// The review page, opened by someone.
@@ -62,6 +98,93 @@ fn opened(served: &Served, page: &Page, email: &str) {
     served.sign_in_as(page, email);
     page.open(&served.url(&format!("/project/{PROJECT}/queues/{}/review", served.places["queue"])));
     page.wait_for("[data-review]");
+}
+
+/// The review page of the queue of sessions, opened by someone.
+fn opened_sessions(served: &Served, page: &Page, email: &str) {
+    served.sign_in_as(page, email);
+    let queue = &served.places["sessions-queue"];
+    page.open(&served.url(&format!("/project/{PROJECT}/queues/{queue}/review")));
+    page.wait_for("[data-review]");
+}
+
+fn wait_for_sessions_done(page: &Page, done: usize) {
+    page.wait_until(&format!(
+        "document.querySelector('[data-progress]')?.textContent.startsWith('{done} of {SESSIONS} done')"
+    ));
+}
+
+/// Answers every dimension of the framed session with one key each, and saves.
+fn label(page: &Page) {
+    let dimensions = page.js("document.querySelectorAll('[data-question]').length");
+    for _ in 0..dimensions.as_u64().unwrap() {
+        page.press("1");
+    }
+    page.press("Enter");
+}
+
+/// Labels of sessions: items of the dataset that calibration reads.
+fn labels(served: &Served) -> Vec<Value> {
+    let path = "/api/public/dataset-items?datasetName=ground-truth&limit=100";
+    let found = served.write(|writer| writer.get(path)["data"].take());
+    found.as_array().cloned().unwrap_or_default()
+}
+
+#[test]
+fn sessions_are_labelled_by_keyboard_with_the_judge_hidden_first() {
+    let (stage, served) = (stage(), Served::with_queue());
+    let page = stage.browser.page();
+    opened_sessions(&served, &page, ANN);
+    assert!(!page.shows("It called no tool."), "the judge's verdict is hidden at first");
+    let dimensions = page.js("document.querySelectorAll('[data-question]').length");
+    page.press("-");
+    for _ in 1..dimensions.as_u64().unwrap() {
+        page.press("1");
+    }
+    page.wait_for("It called no tool.");
+    page.press("Enter");
+    for done in 1..SESSIONS {
+        wait_for_sessions_done(&page, done);
+        label(&page);
+    }
+    page.wait_for("All done");
+    assert_eq!(labels(&served).len(), SESSIONS);
+    assert_eq!(given(&served, "tool_mastery").len(), 2 * SESSIONS, "the judge's and the person's");
+}
+
+#[test]
+fn two_reviewers_at_once_label_different_sessions_and_undo() {
+    let (stage, served) = (stage(), Served::with_queue());
+    let (ann, ben) = (stage.browser.page(), stage.browser.page());
+    opened_sessions(&served, &ann, ANN);
+    opened_sessions(&served, &ben, BEN);
+    assert_ne!(question(&ann), question(&ben));
+    let first = question(&ann);
+    label(&ann);
+    wait_for_sessions_done(&ann, 1);
+    label(&ben);
+    wait_for_sessions_done(&ben, 2);
+    assert_ne!(question(&ann), question(&ben));
+    assert_eq!(labels(&served).len(), 2);
+    ann.press("u");
+    wait_for_sessions_done(&ann, 1);
+    assert_eq!(question(&ann), first);
+    assert_eq!(labels(&served).len(), 1);
+}
+
+#[test]
+fn the_review_of_a_session_is_accessible_and_fits_one_screen() {
+    let (stage, served) = (stage(), Served::with_queue());
+    let page = stage.browser.page();
+    opened_sessions(&served, &page, ANN);
+    for (size, theme) in [(Size::Laptop, Theme::Light), (Size::Phone, Theme::Dark)] {
+        page.size(size);
+        page.theme(theme);
+        page.settle();
+        let found: Vec<String> = page.accessibility().iter().map(ToString::to_string).collect();
+        assert_eq!(found, [""; 0], "{size:?}");
+        assert_eq!(page.overflow(size), [""; 0], "{size:?}");
+    }
 }
 
 /// The number of the question that is shown.

@@ -18,6 +18,19 @@ pub(super) const OWNER: &str = "ada@example.com";
 /// What they sign in with.
 pub(super) const PASSWORD: &str = "correct horse";
 
+/// The target that people talk to.
+pub(super) const TARGET: &str = "echo";
+/// It repeats the last message.
+const TARGETS: &str = r#"
+[targets.echo]
+kind = "command"
+command = ["python3", "-c", """
+import json, sys
+said = json.load(sys.stdin)
+print('You said: ' + (said if isinstance(said, str) else said['messages'][-1]['content']))
+"""]
+"#;
+
 /// One browser and some servers, each started when somebody first asks for it. They end with the
 /// last test that uses them.
 pub(super) struct Stage {
@@ -139,6 +152,12 @@ impl Served {
         Self::start(launch, data, |server| review::seed(&Writer { server }))
     }
 
+    /// A server that lets anybody on this machine in, with something of its own.
+    pub(super) fn with(seed: impl FnOnce(&Ratchet) -> Places) -> Self {
+        let data = TempDir::new().unwrap();
+        Self::start(open(data.path()), data, seed)
+    }
+
     fn start(launch: Launch, data: TempDir, seed: impl FnOnce(&Ratchet) -> Places) -> Self {
         let server = launch.start();
         let places = seed(&server);
@@ -187,5 +206,6 @@ impl Served {
 
 /// A server that lets anybody on this machine in, with agents that need no model.
 fn open(data: &Path) -> Launch {
+    std::fs::write(data.join("ratchet.toml"), TARGETS).unwrap();
     server(data).arg("--no-auth").env("RATCHET_CLAUDE_BIN", claude::fake())
 }

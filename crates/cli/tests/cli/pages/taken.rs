@@ -88,3 +88,16 @@ fn traces_are_taken_away_as_files() {
 fn observations_are_taken_away_as_files() {
     check_files("observations", "level%3Aerror");
 }
+
+#[test]
+fn a_table_without_a_list_is_saved_as_it_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    with_both("/project/{project}/queues", |hand, page, _| {
+        let file = page.download(folder.path(), |page| hand.press(page, ".export-shown"));
+        let saved = fs::read_to_string(&file).unwrap();
+        fs::remove_file(&file).unwrap();
+        let shown = page.js("document.querySelectorAll('table[data-rows] tbody tr').length");
+        assert_eq!(saved.lines().count() as u64, shown.as_u64().unwrap() + 1, "{saved}");
+        assert!(saved.starts_with("Queue,"), "{saved}");
+    });
+}

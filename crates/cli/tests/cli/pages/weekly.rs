@@ -36,7 +36,8 @@ pub(super) fn report(writer: &Writer<'_>, said: &Said<'_>) -> String {
     let (first, last_day) = week.days();
     let marked = |(nth, id): (usize, &String)| {
         let value = f64::from(u8::try_from(nth * 13 % 100).unwrap()) / 100.0;
-        let mark = Mark { value, rationale: said.words.to_owned(), evidence: vec![1] };
+        let mark =
+            Mark { value, rationale: said.words.to_owned(), evidence: vec![1], ..Mark::default() };
         let marks = DIMENSIONS.map(|name| (name.to_owned(), mark.clone()));
         let session = SessionId::parse(id).unwrap();
         let judge = JudgeVersion::default();
@@ -67,6 +68,7 @@ pub(super) fn report(writer: &Writer<'_>, said: &Said<'_>) -> String {
         correlation: Err(Undefined::Empty),
         done: 0,
         made: 2,
+        weeks: 4,
         trend: synthesis.overall.trend.clone(),
     };
     let report = WeekReport {

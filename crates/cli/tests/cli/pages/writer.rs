@@ -28,6 +28,11 @@ impl Writer<'_> {
     }
 
     #[track_caller]
+    pub(super) fn put(&self, path: &str, body: &Value) -> Value {
+        self.send(http::request("PUT", path).json(body.to_string()), path).json()
+    }
+
+    #[track_caller]
     pub(super) fn record(&self, events: &[(&str, Value)]) {
         let now = Clock::System.now().to_string();
         let event = |(nth, (kind, body)): (usize, &(&str, Value))| {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{WEEK, done};
-use crate::{folder, ratchet};
+use crate::{ask, folder, ratchet, server};
 
 /// Hours between sessions.
 const EVERY: u32 = 4;
@@ -106,4 +106,30 @@ fn a_report_on_a_part_is_not_stored_and_a_whole_one_is_a_file() {
     let suggestions = json["report"]["suggestions"].as_array().unwrap().len();
     let learned = std::fs::read_to_string(&learnings).unwrap_or_default();
     assert_eq!(learned.matches("<!-- ratchet ").count(), suggestions);
+}
+
+/// What a part of a week is, is found by another server's API as in a folder.
+#[test]
+fn a_part_of_a_week_on_another_server_is_that_of_its_folder() {
+    let folder = two_weeks();
+    let parts: [&[&str]; 4] = [
+        &["--agent", "coder"],
+        &["--environment", "prod"],
+        &["--agent", "support-bot", "--release", "2.4.1"],
+        &["--user", "user-3"],
+    ];
+    let read = |launch: Launch| -> Value { serde_json::from_str(&done(launch)).unwrap() };
+    let here = parts.map(|part| read(week(folder.path(), part).arg("--json")));
+    let running = server(folder.path()).start();
+    for (part, here) in parts.iter().zip(here) {
+        let args = ["week", "--of", WEEK, "--zone", "UTC", "--judge", "none", "--json"];
+        let there = read(ask(&running, &args).args(*part));
+        let sessions = &there["report"]["synthesis"]["sessions"];
+        assert!(sessions.as_u64().unwrap() > 4, "{part:?}: {sessions}");
+        let found = |report: &Value| {
+            let synthesis = &report["report"]["synthesis"];
+            ["sessions", "findings", "overall"].map(|field| synthesis[field].clone())
+        };
+        assert_eq!(found(&there), found(&here), "{part:?}");
+    }
 }

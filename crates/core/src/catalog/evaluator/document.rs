@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::catalog::filter::FilterCondition;
+use crate::catalog::filter::{FilterCondition, Operator};
 use crate::money::Money;
 
 /// How long a trace or observation must have been still before it is judged.
@@ -68,6 +68,11 @@ pub struct EvaluatorVersion {
     pub variable_mapping: Option<Vec<MappedVariable>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_definition: Option<OutputDefinition>,
+    /// Of an evaluator of type code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_code: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_code_language: Option<CodeLanguage>,
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -78,6 +83,35 @@ pub struct EvaluatorVersion {
 pub enum EvaluatorKind {
     LlmAsJudge,
     Code,
+}
+
+/// The language of an evaluator of type code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum CodeLanguage {
+    Python,
+    Typescript,
+}
+
+impl CodeLanguage {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Python => "python",
+            Self::Typescript => "typescript",
+        }
+    }
+
+    /// Returns why an evaluator in this language does not run where the operator names no
+    /// interpreter, and what to do.
+    pub const fn without_interpreter(self) -> &'static str {
+        match self {
+            Self::Python => {
+                "this server runs no Python code: its operator must add `python = [\"/usr/bin/python3\", \
+                 \"-I\"]` below `[evaluators.code]` in ratchet.toml and restart it; then resume"
+            }
+            Self::Typescript => "this server runs evaluators in Python only, not in TypeScript",
+        }
+    }
 }
 
 /// A message of a judge prompt.
@@ -234,17 +268,29 @@ impl Evaluator {
             let why = "stored before this server could run it; resume it to start";
             return EvaluatorState::Paused("not_started", why.to_owned());
         }
-        if enabled().all(|rule| rule.target == EvaluationTarget::Experiment) {
-            let why = "rules for experiments do not run yet";
-            return EvaluatorState::Paused("not_runnable", why.to_owned());
-        }
         EvaluatorState::Active
     }
 }
 
 impl EvaluatorVersion {
+    /// Returns its source, if it is code.
+    pub fn code(&self) -> Option<(CodeLanguage, &str)> {
+        let is_code = self.kind == EvaluatorKind::Code;
+        let source = self.source_code.as_deref().filter(|_| is_code)?;
+        Some((self.source_code_language?, source))
+    }
+
+    /// Returns whether a verdict costs nothing: no model is called.
+    pub fn is_free(&self) -> bool {
+        self.kind == EvaluatorKind::Code
+            || self.judge.as_deref() == Some(crate::judge::offline::NAME)
+    }
+
     /// Returns the name of the judge; `None` if it names none.
     pub fn judge_name(&self) -> Option<String> {
+        if self.kind == EvaluatorKind::Code {
+            return self.code().map(|(language, _)| format!("code:{}", language.as_str()));
+        }
         let connection = || {
             let ConnectionModel { provider, model } = self.model_config.as_ref()?;
             Some(format!("connection:{provider}:{model}"))
@@ -255,7 +301,8 @@ impl EvaluatorVersion {
     /// Returns why it cannot run.
     fn obstacle(&self) -> Option<String> {
         if self.kind == EvaluatorKind::Code {
-            return Some("code evaluators do not run on this server".to_owned());
+            let has_code = self.code().is_some();
+            return (!has_code).then(|| "it has no sourceCode or no sourceCodeLanguage".to_owned());
         }
         match self.judge_name() {
             None => Some("it names no model; set modelConfig or judge".to_owned()),
@@ -282,8 +329,31 @@ impl EvaluationRule {
     }
 
     /// Returns whether it evaluates records that arrive.
-    pub fn is_running(&self) -> bool {
-        self.enabled && self.started_at.is_some() && self.target != EvaluationTarget::Experiment
+    pub const fn is_running(&self) -> bool {
+        self.enabled && self.started_at.is_some()
+    }
+
+    /// Returns whether a rule for experiments evaluates runs over a dataset, by its id.
+    pub fn accepts_dataset(&self, dataset: Option<&str>) -> bool {
+        let of_dataset = self.filter.iter().filter(|one| is_of_dataset(one));
+        of_dataset.into_iter().all(|condition| {
+            let named = dataset.is_some_and(|id| match &condition.value {
+                Value::Array(list) => list.iter().any(|one| one == id),
+                value => value == id,
+            });
+            match condition.operator {
+                Operator::NoneOf | Operator::NotEqual => !named,
+                _ => named,
+            }
+        })
+    }
+
+    /// Returns its filter without conditions on the dataset of an experiment.
+    pub fn record_filter(&self) -> Vec<FilterCondition> {
+        let is_kept = |one: &&FilterCondition| {
+            self.target != EvaluationTarget::Experiment || !is_of_dataset(one)
+        };
+        self.filter.iter().filter(is_kept).cloned().collect()
     }
 
     /// Returns how long a record must have been still.
@@ -294,6 +364,12 @@ impl EvaluationRule {
         };
         self.delay_seconds.map_or(usual, Duration::from_secs)
     }
+}
+
+/// Whether a condition is on the dataset of an experiment; Langfuse has had all these names.
+fn is_of_dataset(condition: &FilterCondition) -> bool {
+    let names = ["datasetId", "experimentDatasetId", "dataset", "Dataset"];
+    names.contains(&condition.column.as_str())
 }
 
 #[cfg(test)]
@@ -338,7 +414,7 @@ mod tests {
         let started = || rule(&json!({ "startedAt": "2026-01-01T00:00:00Z" }));
         for (version, why) in [
             (json!({}), "names no model"),
-            (json!({ "type": "code" }), "code evaluators"),
+            (json!({ "type": "code" }), "sourceCode"),
             (
                 json!({ "judge": "offline", "outputDefinition": { "dataType": "BOOLEAN" } }),
                 "0 to 1",
@@ -353,6 +429,22 @@ mod tests {
         let model = evaluator(&model);
         assert_eq!(model.latest().unwrap().judge_name().unwrap(), "connection:p:m");
         assert_eq!(model.state(&[started()]), EvaluatorState::Active);
+    }
+
+    #[test]
+    fn a_rule_for_experiments_may_be_for_some_datasets_only() {
+        let condition = |operator: &str| {
+            json!({ "target": "experiment", "filter": [
+                { "column": "datasetId", "type": "stringOptions", "operator": operator, "value": ["d"] },
+                { "column": "name", "type": "string", "operator": "=", "value": "x" },
+            ] })
+        };
+        let only = rule(&condition("any of"));
+        assert!(only.accepts_dataset(Some("d")) && !only.accepts_dataset(Some("e")));
+        assert!(!only.accepts_dataset(None) && only.record_filter().len() == 1);
+        let not = rule(&condition("none of"));
+        assert!(!not.accepts_dataset(Some("d")) && not.accepts_dataset(None));
+        assert!(rule(&json!({ "target": "experiment" })).accepts_dataset(None));
     }
 
     #[test]

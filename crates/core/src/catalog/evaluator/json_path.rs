@@ -25,6 +25,37 @@ pub fn find(value: &Value, path: &str) -> Option<Value> {
     found.first().map(|value| (*value).clone())
 }
 
+/// Returns whether a path is well-formed.
+pub fn is_path(path: &str) -> bool {
+    steps(path).is_some()
+}
+
+/// Removes what a JSON path leads to; elements of lists are set to null, so that those behind them
+/// keep their places. The whole value (`$`) becomes null.
+pub fn remove(value: &mut Value, path: &str) {
+    if let Some(steps) = steps(path) {
+        remove_at(value, &steps);
+    }
+}
+
+fn remove_at(value: &mut Value, steps: &[Step]) {
+    let Some((step, below)) = steps.split_first() else {
+        *value = Value::Null;
+        return;
+    };
+    if let (true, Value::Object(object)) = (below.is_empty(), &mut *value) {
+        match step {
+            Step::Key(key) => drop(object.remove(key)),
+            Step::All => object.clear(),
+            Step::Index(_) => (),
+        }
+        return;
+    }
+    for part in step.of_mut(value) {
+        remove_at(part, below);
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Step {
     Key(String),
@@ -38,9 +69,7 @@ impl Step {
         match (self, value) {
             (Self::Key(key), Value::Object(object)) => object.get(key).into_iter().collect(),
             (Self::Index(index), Value::Array(list)) => {
-                let from_start = usize::try_from(*index).ok();
-                let from_end = || list.len().checked_sub(usize::try_from(-*index).ok()?);
-                let at = from_start.or_else(from_end);
+                let at = position(*index, list.len());
                 at.and_then(|at| list.get(at)).into_iter().collect()
             }
             (Self::All, Value::Array(list)) => list.iter().collect(),
@@ -48,6 +77,24 @@ impl Step {
             _ => Vec::new(),
         }
     }
+
+    fn of_mut<'a>(&self, value: &'a mut Value) -> Vec<&'a mut Value> {
+        match (self, value) {
+            (Self::Key(key), Value::Object(object)) => object.get_mut(key).into_iter().collect(),
+            (Self::Index(index), Value::Array(list)) => {
+                let at = position(*index, list.len());
+                at.and_then(|at| list.get_mut(at)).into_iter().collect()
+            }
+            (Self::All, Value::Array(list)) => list.iter_mut().collect(),
+            (Self::All, Value::Object(object)) => object.values_mut().collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn position(index: i64, len: usize) -> Option<usize> {
+    let from_start = usize::try_from(index).ok();
+    from_start.or_else(|| len.checked_sub(usize::try_from(index.checked_neg()?).ok()?))
 }
 
 fn steps(path: &str) -> Option<Vec<Step>> {
@@ -120,10 +167,28 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_is_removed_leaves_the_rest_in_its_place() {
+        for (path, rest) in [
+            ("$.a.b", json!({ "a": { "c": [1, { "d": 2 }] } })),
+            ("$.a.c[0]", json!({ "a": { "b": 1, "c": [null, { "d": 2 }] } })),
+            ("$.a.c[*].d", json!({ "a": { "b": 1, "c": [1, {}] } })),
+            ("$.a.*", json!({ "a": {} })),
+            ("$", json!(null)),
+            ("$.x.y", json!({ "a": { "b": 1, "c": [1, { "d": 2 }] } })),
+        ] {
+            let mut value = json!({ "a": { "b": 1, "c": [1, { "d": 2 }] } });
+            remove(&mut value, path);
+            assert_eq!(value, rest, "{path}");
+        }
+    }
+
     proptest! {
         #[test]
         fn no_path_panics(path in "\\$[a.\\[\\]'*0-9-]{0,20}") {
-            let _ = find(&json!({ "a": [1, [2]] }), &path);
+            let mut value = json!({ "a": [1, [2]] });
+            let _ = find(&value, &path);
+            remove(&mut value, &path);
         }
     }
 }

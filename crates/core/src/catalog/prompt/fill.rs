@@ -30,13 +30,22 @@ impl PromptBody {
 }
 
 fn fill(text: &str, values: &BTreeMap<String, String>) -> String {
+    fill_with(text, |name| values.get(name).map(String::as_str))
+}
+
+/// Replaces the variables of a template that have a value; what else stands between braces stays.
+/// Of more than two opening braces the inner ones count. What a value contains is never replaced
+/// again.
+pub(crate) fn fill_with<'a>(text: &str, value: impl Fn(&str) -> Option<&'a str>) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((before, after)) = rest.split_once("{{") {
+    while let Some((before, behind)) = rest.split_once("{{") {
         filled.push_str(before);
-        let known = after
+        let (extra, inner) = behind.split_at(behind.len() - behind.trim_start_matches('{').len());
+        filled.push_str(extra);
+        let known = inner
             .split_once("}}")
-            .and_then(|(name, after)| values.get(name.trim()).map(|value| (value.as_str(), after)));
+            .and_then(|(name, after)| value(name.trim()).map(|value| (value, after)));
         match known {
             Some((value, after)) => {
                 filled.push_str(value);
@@ -44,7 +53,7 @@ fn fill(text: &str, values: &BTreeMap<String, String>) -> String {
             }
             None => {
                 filled.push_str("{{");
-                rest = after;
+                rest = inner;
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::chat::event::EventBody;
 use crate::money::Money;
 use crate::record::claude_code::object::Object;
 use crate::record::price::{ModelCall, PriceTable};
-use crate::record::usage::Usage;
+use crate::record::usage::{AnthropicCounts, Usage};
 use crate::time::Timestamp;
 
 /// The word for an end in the middle of a tool: no call of the agent itself was on its way.
@@ -135,20 +135,17 @@ fn used(said: &Object<'_>) -> BTreeMap<String, Usage> {
         return BTreeMap::new();
     };
     let usage = |model: &Object<'_>| {
-        let count = |key: &str| model.count(key).filter(|count| *count > 0);
-        let for_an_hour = count("cacheCreationEphemeral1hInputTokens");
-        let written = count("cacheCreationInputTokens");
-        let for_minutes = written.map(|all| all.saturating_sub(for_an_hour.unwrap_or(0)));
-        let kinds = [
-            ("input", count("inputTokens")),
-            ("input_cached_tokens", count("cacheReadInputTokens")),
-            ("input_cache_creation", for_minutes.filter(|count| *count > 0)),
-            ("input_cache_creation_1h", for_an_hour),
-            ("output", count("outputTokens")),
-            ("web_search_requests", count("webSearchRequests")),
-        ];
-        let said = kinds.into_iter().filter_map(|(kind, count)| Some((kind.to_owned(), count?)));
-        Usage::new(said.collect())
+        // The program counts every model of the chat, also those that this turn did not call.
+        let some = |key: &str| model.count(key).filter(|count| *count > 0);
+        let counts = AnthropicCounts {
+            input: some("inputTokens"),
+            cache_read: some("cacheReadInputTokens"),
+            cache_written: some("cacheCreationInputTokens"),
+            cache_written_1h: some("cacheCreationEphemeral1hInputTokens"),
+            output: some("outputTokens"),
+            web_searches: some("webSearchRequests"),
+        };
+        counts.usage().unwrap_or_default()
     };
     models.entries().map(|(model, figures)| (model.to_owned(), usage(&figures))).collect()
 }

@@ -49,6 +49,7 @@ fn the_shipped_prompt_has_variables_with_sources() {
         output: Some(json!("because")),
         metadata: json!({ "plan": "gold" }),
         tool_calls: vec![json!({ "name": "search" })],
+        ..EvaluatedRecord::default()
     };
     let names = variables([QUALITY_CHECK]);
     assert_eq!(names, ["input", "tool_calls", "output"]);

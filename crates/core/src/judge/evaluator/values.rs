@@ -15,6 +15,9 @@ pub struct EvaluatedRecord {
     pub metadata: Value,
     /// Name, input and output of each call of a tool, in order.
     pub tool_calls: Vec<Value>,
+    /// Of the dataset item, if the record is its run.
+    pub expected_output: Option<Value>,
+    pub item_metadata: Option<Value>,
 }
 
 impl EvaluatedRecord {
@@ -31,7 +34,7 @@ impl EvaluatedRecord {
                 input: Some(contents.iter().map(|one| json_of(one.input.as_ref())).collect()),
                 output: Some(contents.iter().map(|one| json_of(one.output.as_ref())).collect()),
                 metadata: contents.first().map_or(Value::Null, |one| metadata(&one.metadata)),
-                tool_calls: Vec::new(),
+                ..Self::default()
             },
         };
         Self { tool_calls, ..parts }
@@ -50,8 +53,16 @@ impl EvaluatedRecord {
             input: content.input.as_ref().map(|input| json_of(Some(input))),
             output: content.output.as_ref().map(|output| json_of(Some(output))),
             metadata: metadata(&content.metadata),
-            tool_calls: Vec::new(),
+            ..Self::default()
         }
+    }
+
+    /// Returns the record with what a dataset item says of it.
+    #[must_use]
+    pub fn of_item(self, expected: Option<&Json>, metadata: Option<&Json>) -> Self {
+        let value = |json: &Json| serde_json::from_str(json.as_str()).ok();
+        let (expected_output, item_metadata) = (expected.and_then(value), metadata.and_then(value));
+        Self { expected_output, item_metadata, ..self }
     }
 
     fn source(&self, source: MappingSource) -> Option<Value> {
@@ -60,8 +71,8 @@ impl EvaluatedRecord {
             MappingSource::Output => self.output.clone(),
             MappingSource::Metadata => Some(self.metadata.clone()),
             MappingSource::ToolCalls => Some(Value::Array(self.tool_calls.clone())),
-            // Production traffic has neither.
-            MappingSource::ExpectedOutput | MappingSource::ExperimentItemMetadata => None,
+            MappingSource::ExpectedOutput => self.expected_output.clone(),
+            MappingSource::ExperimentItemMetadata => self.item_metadata.clone(),
         }
     }
 }
@@ -93,6 +104,7 @@ fn by_name(name: &str) -> Option<MappingSource> {
         "output" | "generation" => Some(MappingSource::Output),
         "metadata" => Some(MappingSource::Metadata),
         "tool_calls" => Some(MappingSource::ToolCalls),
+        "expected_output" => Some(MappingSource::ExpectedOutput),
         _ => None,
     }
 }

@@ -57,6 +57,7 @@ fn verdict(rationale: &str) -> Verdict {
         finding,
         rationale: rationale.to_owned(),
         evidence: vec![1],
+        signals: std::collections::BTreeMap::new(),
         confidence: 0.5,
     };
     let done = Finding::Grade(Grade { label: "yes".to_owned(), value: 1.0 });

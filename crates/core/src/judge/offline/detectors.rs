@@ -30,8 +30,16 @@ pub(super) struct Detection {
     pub(super) strength: f64,
     /// The traces that contain it.
     pub(super) traces: BTreeSet<u32>,
-    /// How often it was found in calls of a tool.
-    pub(super) tools: BTreeMap<String, usize>,
+    /// The calls in which it was found, by tool.
+    pub(super) tools: BTreeMap<String, ToolCalls>,
+}
+
+/// Calls of a tool.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct ToolCalls {
+    pub(super) count: usize,
+    /// The traces that contain them.
+    pub(super) traces: BTreeSet<u32>,
 }
 
 impl Detections {
@@ -57,7 +65,9 @@ impl Detections {
     fn count_call(&mut self, signal: Signal, trace: u32, tool: &str) {
         self.count(signal, trace);
         let detection = self.0.entry(signal).or_default();
-        *detection.tools.entry(tool.to_owned()).or_default() += 1;
+        let calls = detection.tools.entry(tool.to_owned()).or_default();
+        calls.count += 1;
+        calls.traces.insert(trace);
     }
 
     /// Turns the strength of a counted signal into its share of all calls. The share of few calls

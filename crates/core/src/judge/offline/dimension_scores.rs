@@ -1,6 +1,6 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::detectors::{Detection, Detections};
+use super::detectors::{Detection, Detections, ToolCalls};
 use super::file::{ScoringParameters, Weighing};
 use super::signals::{Signal, SignalSet};
 use crate::judge::rubric::{Dimension, Grade, Scale};
@@ -43,6 +43,7 @@ pub(super) fn judge(set: &SignalSet, dimension: &Dimension, detections: &Detecti
         finding: finding(&dimension.scale, marking, mark),
         rationale: rationale(&causes, detections),
         evidence: evidence(&causes, detections, marking),
+        signals: causes.iter().take(MAX_NAMED_SIGNALS).map(shown).collect(),
         confidence: confidence(marking, &causes),
     }
 }
@@ -53,6 +54,7 @@ fn not_observable(dimension: &Dimension, rationale: String) -> Judgement {
         finding: Finding::NotObservable,
         rationale,
         evidence: Vec::new(),
+        signals: BTreeMap::new(),
         confidence: 0.0,
     }
 }
@@ -111,19 +113,33 @@ pub(super) fn describe_signal(weighing: &Weighing, detection: &Detection) -> Str
     let Detection { count, strength, .. } = detection;
     let text = if *count > 1 { &weighing.many } else { &weighing.one };
     let share = format!("{:.0}", strength * 100.0);
+    let text = if share == "100" { text.replace("{p}% of", "all of") } else { text.clone() };
     let said = text.replace("{n}", &count.to_string()).replace("{p}", &share);
     said + &tool_words(detection)
 }
 
 /// Names the tool of most calls in which a signal was found, in parentheses.
 fn tool_words(detection: &Detection) -> String {
-    let most =
-        detection.tools.iter().max_by(|one, other| one.1.cmp(other.1).then(other.0.cmp(one.0)));
-    let Some((tool, calls)) = most.filter(|(_, calls)| 2 * **calls > detection.count) else {
-        return String::new();
-    };
-    let mostly = if *calls < detection.count { "mostly " } else { "" };
+    let Some((tool, calls)) = named_tool(detection) else { return String::new() };
+    let mostly = if calls.count < detection.count { "mostly " } else { "" };
     format!(" ({mostly}`{}`)", plain_name(tool))
+}
+
+/// The tool of most calls in which a signal was found.
+fn named_tool(detection: &Detection) -> Option<(&String, &ToolCalls)> {
+    let most = detection
+        .tools
+        .iter()
+        .max_by(|one, other| one.1.count.cmp(&other.1.count).then(other.0.cmp(one.0)));
+    most.filter(|(_, calls)| 2 * calls.count > detection.count)
+}
+
+/// The traces that show a signal as the rationale describes it: where it names a tool, calls of
+/// that tool.
+fn shown(cause: &Cause<'_>) -> (Signal, Vec<u32>) {
+    let all = &cause.detection.traces;
+    let traces = named_tool(cause.detection).map_or(all, |(_, calls)| &calls.traces);
+    (cause.signal, traces.iter().copied().take(MAX_CITED_TRACES).collect())
 }
 
 /// The name of a tool without what would end a sentence or a quotation: names come from traces.

@@ -152,7 +152,8 @@ impl Reader<'_> {
             if step.kind == ObservationKind::Generation && !outer.contains(&step.id) {
                 self.generation(step, context, sub_agents.get(&step.id));
             } else if calls.contains(&step.id) {
-                let call = tool_calls::call(step, self.notations);
+                let mut call = tool_calls::call(step, self.notations);
+                self.observed.add_input(trace.number, &mut call);
                 self.remember_prompts(&call.input);
                 let act = TimelineAction::Calls(call);
                 self.moves.push(TimelineEvent { trace: trace.number, at: step.start, act });

@@ -106,6 +106,26 @@ fn a_call_recorded_as_an_observation_is_listed_once() {
 }
 
 #[test]
+fn a_call_recorded_as_an_observation_without_input_is_listed_once_with_its_input() {
+    let calls = [7, 8].map(|id| asks(&format!("c{id}"), "cancel", &json!({"id": id})));
+    let step = || tool("cancel", Value::Null, json!("cancelled"));
+    let evidence = session(vec![trace(vec![
+        generation(json!([user("Cancel 7 and 8")]), calls[0].clone()),
+        step(),
+        generation(json!([user("Cancel 7 and 8"), calls[0]]), calls[1].clone()),
+        step(),
+    ])]);
+    assert_eq!(
+        outline(&evidence),
+        [
+            "1 user: Cancel 7 and 8",
+            r#"1 cancel({"id":7}) -> cancelled"#,
+            r#"1 cancel({"id":8}) -> cancelled"#,
+        ]
+    );
+}
+
+#[test]
 fn claude_code_reports_each_turn_in_several_spans() {
     let use_tool = json!({"role": "assistant", "content": [
         {"type": "text", "text": "Let me look."},

@@ -1,4 +1,4 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::Value;
 
@@ -25,6 +25,10 @@ pub(super) struct Observed {
     ids: HashSet<String>,
     /// The number of unmatched calls of a trace, by input.
     open: HashMap<(u32, u64), usize>,
+    /// Unmatched calls of a trace whose input was not recorded, by tool.
+    open_without_input: HashMap<(u32, String), usize>,
+    /// Inputs of the messages that matched those.
+    inputs: HashMap<(u32, String), VecDeque<Value>>,
 }
 
 impl Observed {
@@ -35,8 +39,14 @@ impl Observed {
             for step in trace.steps.iter().filter(|step| calls.contains(&step.id)) {
                 observed.ids.insert(step.id.to_string());
                 observed.ids.extend(CALL_IDS.iter().filter_map(|key| metadata(step, key)));
-                let key = (trace.number, match_key(&name(step), &input(step)));
-                *observed.open.entry(key).or_default() += 1;
+                let (tool, input) = (name(step), input(step));
+                if input.is_null() {
+                    let key = (trace.number, tool);
+                    *observed.open_without_input.entry(key).or_default() += 1;
+                } else {
+                    let key = (trace.number, match_key(&tool, &input));
+                    *observed.open.entry(key).or_default() += 1;
+                }
             }
         }
         observed
@@ -57,7 +67,26 @@ impl Observed {
             *open -= 1;
             return true;
         }
-        is_known
+        is_known || self.matches_without_input(trace, tool, input_value)
+    }
+
+    /// Matches a call in a message with an observation of the same tool that has no input.
+    fn matches_without_input(&mut self, trace: u32, tool: &str, input_value: &Value) -> bool {
+        let key = (trace, tool.to_owned());
+        let open = self.open_without_input.get_mut(&key).filter(|open| **open > 0);
+        let Some(open) = open else { return false };
+        *open -= 1;
+        self.inputs.entry(key).or_default().push_back(input_value.clone());
+        true
+    }
+
+    /// Adds to a call from an observation without input the one that its message has.
+    pub(super) fn add_input(&mut self, trace: u32, call: &mut Call) {
+        if call.input.is_null()
+            && let Some(known) = self.inputs.get_mut(&(trace, call.tool.clone()))
+        {
+            call.input = known.pop_front().unwrap_or_default();
+        }
     }
 }
 

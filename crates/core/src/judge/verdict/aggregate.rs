@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use super::{Finding, Judgement, MAX_CITATIONS, MAX_RATIONALE_CHARS, Verdict};
 use crate::judge::rubric::{Aggregation, Dimension, Rubric};
 use crate::stats::float;
@@ -105,6 +107,7 @@ fn not_observable(dimension: &Dimension, sent: Option<&Judgement>) -> Judgement 
         finding: Finding::NotObservable,
         rationale: "nothing was judged".to_owned(),
         evidence: Vec::new(),
+        signals: BTreeMap::new(),
         confidence: 0.0,
     })
 }
@@ -163,6 +166,7 @@ fn mean(rising: &[Mark<'_>], parts: usize) -> Option<Judgement> {
         finding: Finding::Number(value),
         rationale,
         evidence: cited(rising),
+        signals: BTreeMap::new(),
         confidence: weighed(|mark| mark.judgement.confidence).clamp(0.0, 1.0),
     })
 }

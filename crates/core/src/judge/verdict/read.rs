@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
 
@@ -106,6 +107,7 @@ impl Reader<'_> {
             finding: finding?,
             rationale: rationale?,
             evidence: evidence?,
+            signals: BTreeMap::new(),
             confidence: confidence?,
         })
     }

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -352,6 +354,7 @@ fn judgement(dimension: &Dimension) -> impl Strategy<Value = Judgement> + use<> 
             finding,
             rationale,
             evidence,
+            signals: BTreeMap::new(),
             confidence,
         },
     )

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::id::SessionId;
 use crate::judge::rubric::{OVERALL, Rubric};
 use crate::quality::label::{LabelItem, item_id};
+use crate::quality::report::signed;
 
 use super::Marks;
 use super::drift::{Drift, Judged, drift};
@@ -98,7 +99,7 @@ impl DriftAlert {
             Some(moved) => format!("{} in {moved} of {n}", self.way()),
             None => format!("n = {n}"),
         };
-        format!("{change:+.2} ({moved}{p})")
+        format!("{} ({moved}{p})", signed(*change))
     }
 }
 

@@ -5,6 +5,7 @@ use super::draft::{Disagreement, criterion, question, revised, rewritten};
 use super::drift::{DriftVerdict, Judged, drift};
 use super::*;
 use crate::judge::rubric::{Aggregation, Critics, Grade, JudgeSettings};
+use crate::review::session_sample::Band;
 use crate::stats::near;
 
 const HUMAN: [f64; 20] = [
@@ -88,7 +89,7 @@ fn drawn_sessions_count_for_those_they_stand_for() {
     let draw = |n: usize| LabelOrigin {
         week: "2026-11-08".to_owned(),
         seed: "seed".to_owned(),
-        band: if n < 10 { sample::Band::Poor } else { sample::Band::Good },
+        band: if n < 10 { Band::Poor } else { Band::Good },
         agent: None,
         population: if n < 10 { 10 } else { 190 },
         taken: 10,
@@ -122,7 +123,7 @@ fn drawn_sessions_count_for_those_they_stand_for() {
 /// Twice the twenty sessions, drawn in two weeks; a third stratum has no label.
 #[test]
 fn weeks_are_pooled_and_what_has_no_label_is_shown() {
-    let draw = |week: &str, band: sample::Band, population: u64| LabelOrigin {
+    let draw = |week: &str, band: Band, population: u64| LabelOrigin {
         week: week.to_owned(),
         seed: "seed".to_owned(),
         band,
@@ -135,7 +136,7 @@ fn weeks_are_pooled_and_what_has_no_label_is_shown() {
             session: SessionId::parse(&format!("{week}-{n}")).unwrap(),
             drawn: Some(draw(
                 week,
-                if n < 10 { sample::Band::Poor } else { sample::Band::Good },
+                if n < 10 { Band::Poor } else { Band::Good },
                 if n < 10 { 10 } else { 190 },
             )),
             ..case
@@ -143,20 +144,16 @@ fn weeks_are_pooled_and_what_has_no_label_is_shown() {
         twenty().into_iter().enumerate().map(named).collect()
     };
     let cases = [week("2026-11-01"), week("2026-11-08")].concat();
-    let unlabelled = draw("2026-11-08", sample::Band::Fair, 100);
+    let unlabelled = draw("2026-11-08", Band::Fair, 100);
     let found = report_of_sample(&rubric(), &cases, std::slice::from_ref(&unlabelled), THRESHOLD);
     let weighted = found.weighted.as_ref().unwrap();
     assert_eq!((weighted.stands_for, weighted.population), (400, 500));
     near(weighted.covered(), 0.8);
-    let strata: Vec<(sample::Band, u64, u64, u64)> =
+    let strata: Vec<(Band, u64, u64, u64)> =
         weighted.strata.iter().map(|it| (it.band, it.population, it.drawn, it.labelled)).collect();
     assert_eq!(
         strata,
-        [
-            (sample::Band::Poor, 20, 20, 20),
-            (sample::Band::Fair, 100, 10, 0),
-            (sample::Band::Good, 380, 20, 20),
-        ]
+        [(Band::Poor, 20, 20, 20), (Band::Fair, 100, 10, 0), (Band::Good, 380, 20, 20),]
     );
     let headline = found.headline();
     assert_eq!((headline.labels, headline.is_weighted), (40, true));
@@ -177,7 +174,7 @@ fn strata_with_one_label_are_joined() {
         case.drawn = Some(LabelOrigin {
             week: "2026-11-08".to_owned(),
             seed: "seed".to_owned(),
-            band: sample::Band::Good,
+            band: Band::Good,
             agent: Some(if n == 0 { "rare" } else { "usual" }.to_owned()),
             population: 100,
             taken: if n == 0 { 1 } else { 19 },

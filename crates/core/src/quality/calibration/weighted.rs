@@ -5,8 +5,8 @@ use crate::quality::label::LabelOrigin;
 use crate::stats::agreement::RatingPair;
 use crate::stats::stratified::{self, Stratum, WeightedValue};
 
-use super::sample::Band;
 use super::{Statistic, distance, possible, well};
+use crate::review::session_sample::Band;
 
 /// The labels that a stratum needs to show how much they vary.
 const MIN_PER_STRATUM: usize = 2;

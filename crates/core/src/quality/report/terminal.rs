@@ -130,7 +130,8 @@ pub(super) fn also_words(issue: &CommonIssue) -> Option<String> {
 /// `support-bot 30% (12 of 41 sessions)`.
 pub(super) fn share_words(share: &IssueShare) -> String {
     let agent = super::agent_words(share.agent.as_deref());
-    let percent = (share.sessions * 100).checked_div(share.of).unwrap_or_default();
+    // To the nearest percent.
+    let percent = (share.sessions * 200 + share.of).checked_div(share.of * 2).unwrap_or_default();
     format!("{agent} {percent}% ({} of {})", share.sessions, counted(share.of, "session"))
 }
 

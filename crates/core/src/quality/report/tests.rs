@@ -11,8 +11,14 @@ fn report(sessions: Vec<SessionMarks>) -> WeekReport {
     let synthesis = synthesize(&["tool_mastery"], &[Vec::new(), sessions]);
     let trend = synthesis.overall.trend.clone();
     let sessions = synthesis.sessions;
-    let facts =
-        SuccessFacts { sessions, correlation: Err(Undefined::Empty), done: 0, made: 1, trend };
+    let facts = SuccessFacts {
+        sessions,
+        correlation: Err(Undefined::Empty),
+        done: 0,
+        made: 1,
+        weeks: 4,
+        trend,
+    };
     WeekReport {
         week: "2026-11-08".to_owned(),
         last_day: "2026-11-14".to_owned(),
@@ -31,7 +37,8 @@ fn report(sessions: Vec<SessionMarks>) -> WeekReport {
 }
 
 fn session(id: &str, mark: f64, why: &str) -> SessionMarks {
-    let mark_of = Mark { value: mark, rationale: why.to_owned(), evidence: vec![1, 2] };
+    let mark_of =
+        Mark { value: mark, rationale: why.to_owned(), evidence: vec![1, 2], ..Mark::default() };
     SessionMarks {
         session: SessionId::parse(id).unwrap(),
         overall: mark,
@@ -60,7 +67,8 @@ fn described(at: usize, (agent, release, is_bad): (&str, &str, bool)) -> Session
         (false, 0) => "The user said thanks once.",
         (false, _) => "Nothing spoke for or against it in 4 tool calls.",
     };
-    let mark = |evidence: Vec<u32>| Mark { value, rationale: why.to_owned(), evidence };
+    let mark =
+        |evidence: Vec<u32>| Mark { value, rationale: why.to_owned(), evidence, ..Mark::default() };
     let marks = [("task_completion", mark(vec![2])), ("tool_mastery", mark(vec![1, 2]))];
     SessionMarks {
         session: SessionId::parse(&format!("{agent}-{release}-{at}")).unwrap(),

@@ -311,7 +311,7 @@ mod tests {
                 overall: value,
                 marks: BTreeMap::from([(
                     "tool_mastery".to_owned(),
-                    Mark { value, rationale: why.to_owned(), evidence: Vec::new() },
+                    Mark { value, rationale: why.to_owned(), ..Mark::default() },
                 )]),
                 judge: JudgeVersion::default(),
                 facts: RecordedFacts::default(),

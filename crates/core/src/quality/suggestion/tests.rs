@@ -9,7 +9,8 @@ use crate::quality::synthesis::{JudgeVersion, Mark, RecordedFacts, SessionMarks,
 const DIMENSIONS: [&str; 2] = ["task_completion", "tool_mastery"];
 
 fn session(at: usize, task: f64, tool: f64, why: &str) -> SessionMarks {
-    let mark = |value| Mark { value, rationale: why.to_owned(), evidence: vec![1, 2] };
+    let mark =
+        |value| Mark { value, rationale: why.to_owned(), evidence: vec![1, 2], ..Mark::default() };
     let marks =
         [("task_completion".to_owned(), mark(task)), ("tool_mastery".to_owned(), mark(tool))];
     let session = SessionId::parse(&format!("s{at}")).unwrap();

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::issue_title::FoundSignal;
-use super::{BELOW_TARGET, Mark, SessionMarks, trouble};
+use super::{BELOW_TARGET, Mark, SessionMarks, shown, trouble};
 use crate::judge::offline::success::EXPLANATION;
 
 /// The Jaccard similarity from which two phrases count as the same.
@@ -75,6 +75,8 @@ struct Phrase<'a> {
     signal: Option<FoundSignal>,
     session: String,
     rationale: &'a str,
+    /// The traces that show it, where they are known.
+    shown: Vec<u32>,
     evidence: &'a [u32],
     agent: Option<&'a str>,
 }
@@ -165,10 +167,12 @@ fn phrases<'a>(dimensions: &[&str], session: &'a SessionMarks) -> Vec<Phrase<'a>
         let found = rationale.split(EXPLANATION).next().unwrap_or_default();
         let said = sentences(found).flat_map(|sentence| {
             let signal = FoundSignal::of(&sentence);
+            let shown = shown::traces(mark, &sentence);
             let troubled = trouble::clauses(&sentence).filter(|clause| trouble::is_named(clause));
-            troubled.map(|clause| (titled(clause), signal.clone())).collect::<Vec<_>>()
+            let found = |clause| (titled(clause), signal.clone(), shown.clone());
+            troubled.map(found).collect::<Vec<_>>()
         });
-        let said = said.take(MAX_PHRASES_PER_RATIONALE).filter_map(move |(text, signal)| {
+        let said = said.take(MAX_PHRASES_PER_RATIONALE).filter_map(move |(text, signal, shown)| {
             let words = words(&text);
             let session = session.session.to_string();
             let says_something = words.len() >= MIN_STEMS;
@@ -179,6 +183,7 @@ fn phrases<'a>(dimensions: &[&str], session: &'a SessionMarks) -> Vec<Phrase<'a>
                 signal,
                 session,
                 rationale,
+                shown,
                 evidence,
                 agent,
             })
@@ -308,7 +313,8 @@ fn issue(dimensions: &[&str], group: &[Phrase<'_>], all: &[&SessionMarks]) -> Op
     let traces: BTreeSet<(&str, Option<u32>)> = group
         .iter()
         .flat_map(|phrase| {
-            let shown = phrase.evidence.iter().copied().map(Some);
+            let known = if phrase.shown.is_empty() { phrase.evidence } else { &phrase.shown };
+            let shown = known.iter().copied().map(Some);
             let shown: Vec<Option<u32>> = shown.collect();
             let unknown = shown.is_empty().then_some(None);
             shown.into_iter().chain(unknown).map(|turn| (phrase.session.as_str(), turn))
@@ -329,18 +335,18 @@ fn issue(dimensions: &[&str], group: &[Phrase<'_>], all: &[&SessionMarks]) -> Op
     Some(RankedIssue { dimension: index, cause, issue })
 }
 
-/// The clearest example: one that leads to a trace, in the words of the title, with the fewest
-/// traces and words: a rationale that says little else shows this issue.
+/// The clearest example: one that leads to a trace that shows the issue, in the words of the title,
+/// with the fewest traces and words: a rationale that says little else shows this issue.
 fn example(group: &[Phrase<'_>], best: &Phrase<'_>) -> Option<Example> {
     let clearest = group.iter().min_by_key(|phrase| {
         let is_other = phrase.words != best.words;
         let traces = phrase.evidence.len();
-        (phrase.evidence.is_empty(), is_other, traces, phrase.rationale.len(), &phrase.session)
+        (phrase.shown.is_empty(), is_other, traces, phrase.rationale.len(), &phrase.session)
     })?;
     Some(Example {
         session: clearest.session.clone(),
         rationale: clearest.rationale.to_owned(),
-        turn: clearest.evidence.first().copied(),
+        turn: clearest.shown.first().copied(),
     })
 }
 

@@ -54,6 +54,11 @@ impl FoundSignal {
         })
     }
 
+    /// The signal, as its detector names it.
+    pub(super) fn signal(&self) -> Option<Signal> {
+        RULES.get(self.place).map(|rule| rule.titles.signal)
+    }
+
     pub(super) fn title(&self) -> String {
         let Some(Titles { title, of_tool, .. }) = RULES.get(self.place).map(|rule| &rule.titles)
         else {
@@ -79,6 +84,8 @@ fn parse(text: &str) -> Result<Vec<Rule>, String> {
 /// The rationale of a signal with any counts, and the tool in parentheses where one is named.
 fn regex(text: &str) -> Result<Regex, regex::Error> {
     let text = regex::escape(text);
+    // 100% of them are "all of" them.
+    let text = text.replace(r"\{p\}% of", r"(?:\d+%|all) of");
     let text = text.replace(r"\{n\}", r"\d+").replace(r"\{p\}", r"\d+");
     Regex::new(&format!("^(?i:{text})(?: \\((?:mostly )?`(?<tool>[^`]+)`\\))?$"))
 }
@@ -118,6 +125,8 @@ mod tests {
     fn what_other_judges_write_has_no_signal() {
         assert_eq!(FoundSignal::of("The tests failed because of a typo"), None);
         assert_eq!(FoundSignal::of("3 tool calls failed in the second turn"), None);
+        let longest = FoundSignal::of("It took longer than all of its peers").unwrap();
+        assert_eq!(Some(longest), FoundSignal::of("It took longer than 80% of its peers"));
         let found = FoundSignal::of("3 tool calls failed").unwrap();
         assert_eq!((found.title().as_str(), found.tool), ("Tool calls fail", None));
     }

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{EXCELLENT, Mark, POOR, SessionMarks, trouble};
+use super::{EXCELLENT, Mark, POOR, SessionMarks, shown, trouble};
 
 /// The maximum number of characters of a reason.
 const MAX_CHARS: usize = 160;
@@ -94,5 +94,6 @@ fn with_rationale<'a>(
 fn reason(dimension: &str, mark: &Mark, is_wanted: impl Fn(&str) -> bool) -> Option<Reason> {
     let sentence = super::issue::sentences(&mark.rationale).find(|sentence| is_wanted(sentence))?;
     let text = sentence.chars().take(MAX_CHARS).collect();
-    Some(Reason { dimension: dimension.to_owned(), text, turn: mark.evidence.first().copied() })
+    let turn = shown::traces(mark, &sentence).first().copied();
+    Some(Reason { dimension: dimension.to_owned(), text, turn })
 }

@@ -9,7 +9,7 @@ fn session(id: &str, overall: f64, marks: &[(&str, f64, &str)]) -> SessionMarks 
     let mark = |(name, value, rationale): &(&str, f64, &str)| {
         (
             (*name).to_owned(),
-            Mark { value: *value, rationale: (*rationale).to_owned(), evidence: Vec::new() },
+            Mark { value: *value, rationale: (*rationale).to_owned(), ..Mark::default() },
         )
     };
     let session = SessionId::parse(id).unwrap();
@@ -132,6 +132,28 @@ fn issues_are_what_several_sessions_under_the_line_share() {
     let [issue] = found.issues.as_slice() else { panic!("one issue, not {:?}", found.issues) };
     assert_eq!(issue.sessions, ["a", "b"]);
     assert_eq!((issue.dimension.as_str(), issue.count), (tool, 2));
+}
+
+/// The first cited trace shows the user's correction; tool calls fail later.
+#[test]
+fn an_issue_and_an_outlier_lead_to_the_turn_that_shows_what_they_say() {
+    let why = "The user corrected the agent once; 3 tool calls failed (`find_order`).";
+    let poor = |id: &str, signals: &[(Signal, u32)]| {
+        let mut poor = session(id, 0.3, &[("tool_mastery", 0.3, why)]);
+        let mark = poor.marks.get_mut("tool_mastery").unwrap();
+        mark.evidence = vec![2, 4];
+        mark.signals = signals.iter().map(|(signal, trace)| (*signal, vec![*trace])).collect();
+        poor
+    };
+    let known = [(Signal::UserCorrection, 2), (Signal::ToolError, 4)];
+    let found =
+        synthesize(&["tool_mastery"], &[vec![poor("a", &known), poor("b", &[]), poor("c", &[])]]);
+    let [issue] = found.issues.as_slice() else { panic!("{:?}", found.issues) };
+    assert_eq!((issue.title.as_str(), issue.also.len()), ("Calls of find_order fail", 1));
+    assert_eq!((issue.example.session.as_str(), issue.example.turn), ("a", Some(4)));
+    let turns: Vec<Option<u32>> =
+        found.poor.iter().map(|outlier| outlier.reason.as_ref().unwrap().turn).collect();
+    assert_eq!(turns, [Some(2), None, None], "which of two turns shows it is not said");
 }
 
 #[test]

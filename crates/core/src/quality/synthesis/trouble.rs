@@ -210,16 +210,17 @@ pub(super) fn is_praise(sentence: &str) -> bool {
     words.iter().any(starts) && !words.iter().any(is_negation)
 }
 
-/// Matches `it took more than 80 % of its peers`: more than most, or more than needed.
+/// Matches `it took longer than 80% of its peers`: more than most, or more than needed.
 fn is_excessive(words: &[String]) -> bool {
-    let more = words.iter().position(|word| word == "more");
+    let more = words.iter().position(|word| word == "more" || word == "longer");
     let Some(rest) = more.and_then(|at| words.get(at + 1..)) else { return false };
     if !rest.iter().any(|word| word == "than") {
         return false;
     }
     let share = rest.iter().find_map(|word| word.parse::<f64>().ok());
     let is_of_others = rest.iter().any(|word| word.starts_with("peer"));
-    !is_of_others || share.is_some_and(|share| share > 50.0)
+    let is_of_all = rest.iter().any(|word| word == "all");
+    !is_of_others || is_of_all || share.is_some_and(|share| share > 50.0)
 }
 
 /// Returns lower-case tokens without quotations.
@@ -245,6 +246,8 @@ mod tests {
             "It used far more calls than the task needed",
             "One failure was not made good",
             "Claims success without any check",
+            "It took longer than all of its peers",
+            "It cost more than 80% of its peers",
         ] {
             assert!(is_named(issue), "{issue}");
         }
@@ -257,7 +260,7 @@ mod tests {
             "Nothing spoke for or against it in 4 tool calls",
             "The user said thanks twice",
             "It never failed",
-            "It took more than 20% of its peers",
+            "It took longer than 20% of its peers",
         ] {
             assert!(!is_named(other), "{other}");
         }

@@ -43,7 +43,8 @@ pub(super) enum LineKind {
     System,
     /// A link in the conversation.
     Link,
-    Aside,
+    /// A known type that is not recorded.
+    Ignored,
     /// An unknown type.
     Unknown,
 }
@@ -73,7 +74,7 @@ impl<'a> Line<'a> {
             "assistant" => LineKind::Assistant,
             "system" => LineKind::System,
             link if LINKS.contains(&link) => LineKind::Link,
-            aside if IGNORED.contains(&aside) => LineKind::Aside,
+            ignored if IGNORED.contains(&ignored) => LineKind::Ignored,
             _ => LineKind::Unknown,
         };
         let is_sidechain = rest.is("isSidechain");

@@ -121,7 +121,7 @@ impl Transcript {
         self.opened = self.opened.or(line.at);
         match line.kind {
             LineKind::Unknown => return LineResult::Unknown(line.type_name),
-            LineKind::Aside | LineKind::Link => return LineResult::Nothing,
+            LineKind::Ignored | LineKind::Link => return LineResult::Nothing,
             LineKind::User | LineKind::Assistant | LineKind::System => {}
         }
         let Some(at) = line.at else {
@@ -172,7 +172,7 @@ fn read(
     match context.line.kind {
         LineKind::User => user_messages::read(context, conversation, about),
         LineKind::Assistant => assistant_messages::read(context, conversation, about),
-        LineKind::System | LineKind::Link | LineKind::Aside | LineKind::Unknown => {
+        LineKind::System | LineKind::Link | LineKind::Ignored | LineKind::Unknown => {
             system_lines::read(context, conversation, about);
             Ok(())
         }

@@ -139,7 +139,7 @@ pub enum AttributeSource {
 /// Validation error of a definition, with its field.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {problem}")]
-pub struct ModelError {
+pub struct ModelDefinitionError {
     pub field: &'static str,
     pub problem: String,
 }
@@ -173,7 +173,7 @@ impl OwnModel {
     ///
     /// # Errors
     /// Names the invalid field.
-    pub fn new(id: String, definition: &ModelDefinition) -> Result<Self, ModelError> {
+    pub fn new(id: String, definition: &ModelDefinition) -> Result<Self, ModelDefinitionError> {
         check_name(&definition.name)?;
         let pattern = compile("matchPattern", &definition.pattern, Case::Matters)?;
         check_tiers(&definition.tiers)?;
@@ -208,7 +208,7 @@ impl OwnModel {
 }
 
 impl OwnTier {
-    fn new(tier: &PricingTier) -> Result<Self, ModelError> {
+    fn new(tier: &PricingTier) -> Result<Self, ModelDefinitionError> {
         let conditions = tier.conditions.iter().map(OwnCondition::new).collect::<Result<_, _>>()?;
         let mut exact = BTreeMap::new();
         let mut by_kind = Prices::default();
@@ -253,7 +253,7 @@ impl OwnTier {
 }
 
 impl OwnCondition {
-    fn new(condition: &TierCondition) -> Result<Self, ModelError> {
+    fn new(condition: &TierCondition) -> Result<Self, ModelDefinitionError> {
         match condition {
             TierCondition::Usage { pattern, operator, value, is_case_sensitive } => {
                 let case = if *is_case_sensitive { Case::Matters } else { Case::Ignored };
@@ -324,27 +324,30 @@ enum Case {
     Ignored,
 }
 
-fn compile(field: &'static str, pattern: &str, case: Case) -> Result<Regex, ModelError> {
+fn compile(field: &'static str, pattern: &str, case: Case) -> Result<Regex, ModelDefinitionError> {
     if pattern.is_empty() || pattern.chars().count() > MAX_PATTERN_CHARS {
         let problem = format!("a pattern has 1 to {MAX_PATTERN_CHARS} characters");
-        return Err(ModelError { field, problem });
+        return Err(ModelDefinitionError { field, problem });
     }
     let built = RegexBuilder::new(pattern)
         .case_insensitive(case == Case::Ignored)
         .size_limit(MAX_PATTERN_BYTES)
         .build();
-    built.map_err(|why| ModelError { field, problem: format!("not a regular expression: {why}") })
+    built.map_err(|why| ModelDefinitionError {
+        field,
+        problem: format!("not a regular expression: {why}"),
+    })
 }
 
-fn check_name(name: &str) -> Result<(), ModelError> {
+fn check_name(name: &str) -> Result<(), ModelDefinitionError> {
     if name.trim().is_empty() || name.chars().count() > MAX_NAME_CHARS {
         let problem = format!("must have 1 to {MAX_NAME_CHARS} characters");
-        return Err(ModelError { field: "modelName", problem });
+        return Err(ModelDefinitionError { field: "modelName", problem });
     }
     Ok(())
 }
 
-fn check_tiers(tiers: &[PricingTier]) -> Result<(), ModelError> {
+fn check_tiers(tiers: &[PricingTier]) -> Result<(), ModelDefinitionError> {
     let (names, priorities): (BTreeSet<_>, BTreeSet<_>) =
         tiers.iter().map(|tier| (tier.name.as_str(), tier.priority)).unzip();
     let defaults: Vec<_> = tiers.iter().filter(|tier| tier.is_default).collect();
@@ -367,8 +370,8 @@ fn check_tiers(tiers: &[PricingTier]) -> Result<(), ModelError> {
     Err(tiers_fault(problem))
 }
 
-fn tiers_fault(problem: String) -> ModelError {
-    ModelError { field: "pricingTiers", problem }
+fn tiers_fault(problem: String) -> ModelDefinitionError {
+    ModelDefinitionError { field: "pricingTiers", problem }
 }
 
 #[cfg(test)]

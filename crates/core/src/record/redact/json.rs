@@ -5,7 +5,7 @@ mod event;
 use std::borrow::Cow;
 
 use super::path::{Root, Trail};
-use super::{DEFAULT_REPLACEMENT, ProjectRedactor, Redactor, RuleError};
+use super::{DEFAULT_REPLACEMENT, LimitedRedactor, Redactor, RuleError};
 use crate::payload::{Json, Payload};
 
 /// The maximum depth; deeper values are replaced as a whole.
@@ -22,7 +22,7 @@ impl Redactor {
     }
 }
 
-impl ProjectRedactor<'_> {
+impl LimitedRedactor<'_> {
     /// Redacts an input or an output. A text that is a JSON document is treated as one.
     pub(super) fn payload(&self, payload: Payload, root: Root) -> Payload {
         match payload {
@@ -47,7 +47,7 @@ impl ProjectRedactor<'_> {
             return json;
         }
         let mut rewriter = Rewriter {
-            cleaner: *self,
+            redactor: *self,
             rest: text,
             clean: String::with_capacity(text.len()),
             has_changed: false,
@@ -75,7 +75,7 @@ fn quoted_json(text: &str) -> Json {
 }
 
 struct Rewriter<'a> {
-    cleaner: ProjectRedactor<'a>,
+    redactor: LimitedRedactor<'a>,
     rest: &'a str,
     clean: String,
     has_changed: bool,
@@ -140,7 +140,7 @@ impl<'a> Rewriter<'a> {
     fn string(&mut self) -> String {
         let literal = self.take(literal_len(self.rest));
         let text: String = serde_json::from_str(literal).unwrap_or_default();
-        match self.cleaner.text(&text) {
+        match self.redactor.text(&text) {
             Cow::Borrowed(_) => self.clean.push_str(literal),
             Cow::Owned(clean) => {
                 self.has_changed = true;
@@ -154,7 +154,7 @@ impl<'a> Rewriter<'a> {
     fn scalar(&mut self) {
         let is_end = |c: char| c.is_ascii_whitespace() || matches!(c, ',' | ']' | '}');
         let scalar = self.take(self.rest.find(is_end).unwrap_or(self.rest.len()).max(1));
-        match self.cleaner.text(scalar) {
+        match self.redactor.text(scalar) {
             Cow::Borrowed(_) => self.clean.push_str(scalar),
             Cow::Owned(clean) => {
                 self.has_changed = true;

@@ -1,4 +1,4 @@
-use super::ProjectRedactor;
+use super::LimitedRedactor;
 use super::path::{Root, Trail};
 use super::redacted::Redact;
 use crate::catalog::experiment::{ExperimentItem, ExperimentMetadata};
@@ -10,7 +10,7 @@ use crate::record::score::{ScorePatch, ScoreValue};
 use crate::record::trace::TracePatch;
 
 impl Redact for TracePatch {
-    fn redact(self, rules: &ProjectRedactor<'_>) -> Self {
+    fn redact(self, rules: &LimitedRedactor<'_>) -> Self {
         Self {
             name: rules.field(self.name, Root::Name),
             user: rules.field(self.user, Root::User),
@@ -19,15 +19,15 @@ impl Redact for TracePatch {
             agent: rules.short_text(self.agent),
             tags: self.tags.iter().map(|tag| rules.text(tag).into_owned()).collect(),
             metadata: rules.metadata(self.metadata),
-            input: rules.carried(self.input, Root::Input),
-            output: rules.carried(self.output, Root::Output),
+            input: rules.payload_field(self.input, Root::Input),
+            output: rules.payload_field(self.output, Root::Output),
             ..self
         }
     }
 }
 
 impl Redact for ObservationPatch {
-    fn redact(self, rules: &ProjectRedactor<'_>) -> Self {
+    fn redact(self, rules: &LimitedRedactor<'_>) -> Self {
         let clean = |text: &str| rules.text(text).into_owned();
         let parameters = |json| rules.json(json, Root::ModelParameters);
         let prompt = |link: PromptLink| PromptLink { name: clean(&link.name), ..link };
@@ -41,8 +41,8 @@ impl Redact for ObservationPatch {
             usage: self.usage.map(|usage| usage.rename_kinds(clean)),
             cost: self.cost.map(|cost| cost.rename_kinds(clean)),
             prompt: self.prompt.map(prompt),
-            input: rules.carried(self.input, Root::Input),
-            output: rules.carried(self.output, Root::Output),
+            input: rules.payload_field(self.input, Root::Input),
+            output: rules.payload_field(self.output, Root::Output),
             metadata: rules.metadata(self.metadata),
             // What holds no text of the client's choice, or joins records.
             id: self.id,
@@ -60,7 +60,7 @@ impl Redact for ObservationPatch {
 }
 
 impl Redact for ScorePatch {
-    fn redact(self, rules: &ProjectRedactor<'_>) -> Self {
+    fn redact(self, rules: &LimitedRedactor<'_>) -> Self {
         let clean = |text: String| rules.text(&text).into_owned();
         let value = |value| match value {
             ScoreValue::Categorical { label, number } => {
@@ -84,7 +84,7 @@ impl Redact for ScorePatch {
 }
 
 impl Redact for ExperimentItem {
-    fn redact(self, rules: &ProjectRedactor<'_>) -> Self {
+    fn redact(self, rules: &LimitedRedactor<'_>) -> Self {
         let clean = |text: String| rules.text(&text).into_owned();
         let metadata = |json: Option<Json>| json.map(|json| rules.json(json, Root::Metadata));
         let experiment = ExperimentMetadata {
@@ -103,7 +103,7 @@ impl Redact for ExperimentItem {
     }
 }
 
-impl ProjectRedactor<'_> {
+impl LimitedRedactor<'_> {
     fn short_text(&self, field: Field<String>) -> Field<String> {
         field.map(|text| self.text(&text).into_owned())
     }
@@ -112,7 +112,7 @@ impl ProjectRedactor<'_> {
         field.map(|text| self.plain(&text, root).into_owned())
     }
 
-    fn carried(&self, field: Field<Payload>, root: Root) -> Field<Payload> {
+    fn payload_field(&self, field: Field<Payload>, root: Root) -> Field<Payload> {
         field.map(|payload| self.payload(payload, root))
     }
 

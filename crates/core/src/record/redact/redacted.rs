@@ -1,4 +1,4 @@
-use super::{ProjectRedactor, Redactor};
+use super::{LimitedRedactor, Redactor};
 
 /// Records that went through a redactor. Only redactors make one, so that a write path which takes
 /// nothing else cannot be reached without them.
@@ -9,11 +9,11 @@ pub struct Redacted<T>(T);
 pub trait Redact: Sized {
     /// Returns the same records without what the rules find.
     #[must_use]
-    fn redact(self, rules: &ProjectRedactor<'_>) -> Self;
+    fn redact(self, rules: &LimitedRedactor<'_>) -> Self;
 }
 
 impl<T: Redact> Redact for Vec<T> {
-    fn redact(self, rules: &ProjectRedactor<'_>) -> Self {
+    fn redact(self, rules: &LimitedRedactor<'_>) -> Self {
         self.into_iter().map(|record| record.redact(rules)).collect()
     }
 }
@@ -43,6 +43,6 @@ impl Redactor {
         if self.is_empty() {
             return Redacted(records);
         }
-        Redacted(records.redact(&self.cleaner(text_bytes)))
+        Redacted(records.redact(&self.with_text_limit(text_bytes)))
     }
 }

@@ -8,7 +8,7 @@ use crate::record::limit::elide;
 /// Rules with a length limit: texts are redacted first and elided after, so that no match is split
 /// by the elision.
 #[derive(Clone, Copy, Debug)]
-pub struct ProjectRedactor<'a> {
+pub struct LimitedRedactor<'a> {
     pub(super) rules: &'a Redactor,
     /// The maximum length of a text; the middle of a longer one is elided.
     pub(super) text_bytes: usize,
@@ -16,13 +16,13 @@ pub struct ProjectRedactor<'a> {
 
 impl Redactor {
     /// Returns the rules with a length limit.
-    pub fn cleaner(&self, text_bytes: usize) -> ProjectRedactor<'_> {
-        ProjectRedactor { rules: self, text_bytes }
+    pub fn with_text_limit(&self, text_bytes: usize) -> LimitedRedactor<'_> {
+        LimitedRedactor { rules: self, text_bytes }
     }
 
     /// Returns the rules without a length limit.
-    pub fn uncut(&self) -> ProjectRedactor<'_> {
-        self.cleaner(usize::MAX)
+    pub fn uncut(&self) -> LimitedRedactor<'_> {
+        self.with_text_limit(usize::MAX)
     }
 
     /// Returns whether no pattern matches in a document.
@@ -32,7 +32,7 @@ impl Redactor {
     }
 }
 
-impl ProjectRedactor<'_> {
+impl LimitedRedactor<'_> {
     /// Redacts a text and elides it if it is too long.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let clean = self.rules.text(text);

@@ -302,17 +302,17 @@ fn what_is_too_long_is_cut_after_the_rules_have_run() {
     // Wherever the elision falls, no part of the key is left.
     for before in 0..120 {
         let text = format!("{}sk-abcdefghij{}", "x ".repeat(before), " y".repeat(120 - before));
-        let short = rules.cleaner(100).text(&text);
+        let short = rules.with_text_limit(100).text(&text);
         assert!(!short.contains("sk-") && !short.contains("hij"), "{short}");
         assert!(short.len() <= 100, "{short}");
         let json = Json::from_value(&serde_json::json!([text]));
-        let short = rules.cleaner(100).json(json, Root::Input);
+        let short = rules.with_text_limit(100).json(json, Root::Input);
         assert!(!short.as_str().contains("hij"), "{}", short.as_str());
     }
     // A document that is elided was one before.
     let document =
         format!(r#"{{"pin": "1234", "mail": "s\u006b-abc", "rest": "{}"}}"#, "z".repeat(200));
-    let short = rules.cleaner(100).payload(Payload::Text(document.into()), Root::Input);
+    let short = rules.with_text_limit(100).payload(Payload::Text(document.into()), Root::Input);
     assert!(
         short.as_str().starts_with(r#"{"pin": "[key]", "mail": "[key]""#),
         "{}",
@@ -325,9 +325,9 @@ fn what_is_too_long_is_cut_after_the_rules_have_run() {
 fn an_elision_note_that_matches_a_pattern_is_redacted() {
     let what = RedactionPattern::Pattern(r"\d{3}".to_owned());
     let rules = Redactor::new(&[Rule { what, replacement: "#".to_owned() }]).unwrap();
-    let short = rules.cleaner(60).text(&"x".repeat(1_000)).into_owned();
+    let short = rules.with_text_limit(60).text(&"x".repeat(1_000)).into_owned();
     assert!(short.contains("[# of #0 bytes left out]"), "{short}");
-    assert_eq!(rules.cleaner(60).text(&short), short);
+    assert_eq!(rules.with_text_limit(60).text(&short), short);
 }
 
 #[test]

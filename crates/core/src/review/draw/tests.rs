@@ -64,7 +64,7 @@ fn the_stored_probability_is_the_frequency() {
     let of = |(category, size): (Category, usize)| std::iter::repeat_n(category, size);
     let candidates = candidates(&sizes.into_iter().flat_map(of).collect::<Vec<_>>());
     let plan = ReviewPlan { capacity: 12, half_width: None, ..ReviewPlan::default() };
-    let seeds = 4_000;
+    let seeds = 20_000;
     let mut times: BTreeMap<String, u32> = BTreeMap::new();
     let mut probability = BTreeMap::new();
     for seed in 0..seeds {

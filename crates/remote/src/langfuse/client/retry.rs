@@ -48,7 +48,7 @@ impl AttemptError {
     pub fn delay(
         self,
         repeat: Idempotency,
-        (attempt, chance): (u32, f64),
+        (attempt, jitter): (u32, f64),
         backoff: &Backoff,
     ) -> Option<Duration> {
         if !may_repeat(self, repeat) {
@@ -58,7 +58,7 @@ impl AttemptError {
             Self::Status { retry_after, .. } => retry_after,
             Self::NotSent | Self::NoAnswer => None,
         };
-        backoff.delay(FailedAttempt { attempt, elapsed: Duration::ZERO, retry_after, chance })
+        backoff.delay(FailedAttempt { attempt, elapsed: Duration::ZERO, retry_after, jitter })
     }
 }
 

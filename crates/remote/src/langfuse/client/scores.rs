@@ -1,5 +1,5 @@
 use ratchet_core::id::{SessionId, TraceId};
-use ratchet_core::record::score::Score;
+use ratchet_core::record::score::{Score, ScoreSource};
 
 use super::list::RawList;
 use super::request::ApiRequest;
@@ -19,6 +19,9 @@ pub struct ScoreFilter {
     /// Including its observations.
     pub trace: Option<TraceId>,
     pub session: Option<SessionId>,
+    /// Only scores of this name.
+    pub name: Option<String>,
+    pub source: Option<ScoreSource>,
 }
 
 impl LangfuseClient {
@@ -52,6 +55,8 @@ fn score_request(route: Route, query: &ScoreFilter, at: &Position) -> ApiRequest
         .with("limit", &PAGE_SIZE)
         .with_some("traceId", query.trace.as_ref())
         .with_some("sessionId", query.session.as_ref())
+        .with_some("name", query.name.as_ref())
+        .with_some("source", query.source.map(ScoreSource::as_str))
         .with_some("fromTimestamp", query.between.from)
         .with_some("toTimestamp", query.between.to)
         .at(at)

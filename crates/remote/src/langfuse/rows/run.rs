@@ -123,7 +123,7 @@ fn call(fields: &mut Fields, run: Beginning<'_>) -> Result<Option<Envelope>, Iss
     }
     let kind = if tells_of_call { ObservationKind::Generation } else { ObservationKind::Span };
     let name = if tells_of_call { "model call" } else { "run" };
-    let end = ended.or_else(|| Some(later(run.start, lasted?)));
+    let end = ended.or_else(|| Some(plus_seconds(run.start, lasted?)));
     let id = format!("{}-{}", run.id, if tells_of_call { "call" } else { "run" });
     let body = ObservationBody {
         id: Maybe::Value(id.clone()),
@@ -147,7 +147,7 @@ fn call(fields: &mut Fields, run: Beginning<'_>) -> Result<Option<Envelope>, Iss
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a float beyond the range stops at its edge")]
-fn later(start: Timestamp, seconds: f64) -> Timestamp {
+fn plus_seconds(start: Timestamp, seconds: f64) -> Timestamp {
     start.plus_nanos((seconds.max(0.0) * 1e9) as i64)
 }
 

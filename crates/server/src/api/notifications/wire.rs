@@ -12,8 +12,22 @@ pub struct WebhookRequest {
     /// The URL, http or https. It is stored encrypted and not shown again.
     pub url: String,
     /// Subscribed events: `turn.ended`, `person.needed`, `session.failed`, `week.report`,
-    /// `review.drawn`; all by default.
+    /// `review.drawn`, `review.alert`; all by default.
     pub events: Option<Vec<String>>,
+    /// What it receives; signed messages by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<WebhookFormat>,
+}
+
+/// What a webhook receives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WebhookFormat {
+    /// Signed messages, as Standard Webhooks describes them.
+    #[default]
+    Signed,
+    /// Messages of a Slack channel, by the URL of its incoming webhook.
+    Slack,
 }
 
 /// A browser to subscribe, from its `PushSubscription`.

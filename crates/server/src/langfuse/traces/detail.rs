@@ -73,8 +73,8 @@ impl Whole {
 
     async fn at_once(self, steps: Vec<Observation>, scores: Vec<Score>) -> ApiResult<Response> {
         let Self { app, project, trace, groups, headers } = self;
-        let carried = steps.iter().map(|row| row.content.as_ref());
-        let size = response::size(carried.chain([trace.content.as_ref()]));
+        let contents = steps.iter().map(|row| row.content.as_ref());
+        let size = response::size(contents.chain([trace.content.as_ref()]));
         let (unknown, prices) = (Unknown::for_client(&headers), app.store.prices(&project));
         let prompts = PromptIds::of(&app, &project, &steps).await?;
         let view = move || {

@@ -11,6 +11,8 @@ use crate::harness::{TestServer, basic, project, public_key};
 /// Operations without an audit entry. Telemetry, comments and the like have their own time and
 /// often their own author, and there is too much of them.
 const NOT_AUDITED: &[&str] = &[
+    // It changes nothing.
+    "POST /api/v1/projects/{project}/gates/plan",
     "PATCH /api/public/annotation-queues/{queue}/items/{item}",
     "PATCH /api/public/generations",
     "PATCH /api/public/media/{id}",
@@ -39,6 +41,10 @@ const NOT_AUDITED: &[&str] = &[
     // Verdicts are scores, with evaluator and judge.
     "POST /api/v1/projects/{project}/evaluators/{name}/backfill",
     "POST /api/v1/projects/{project}/evaluators/{name}/test",
+    // Trials are traces of their run, whose start and end are audited.
+    "POST /api/v1/projects/{project}/experiments/{run}/claim",
+    "POST /api/v1/projects/{project}/experiments/{run}/finish",
+    "POST /api/v1/projects/{project}/experiments/{run}/renew",
     "POST /api/v1/projects/{project}/redaction/test",
     "POST /v1/logs",
     "POST /v1/metrics",
@@ -48,6 +54,10 @@ const NOT_AUDITED: &[&str] = &[
     // A message is an event of its chat, with its author.
     "POST /api/v1/chats/{chat}/messages",
     "POST /api/v1/sessions/{chat}/messages",
+    // The work of a runner is records of telemetry; the run itself is audited.
+    "POST /api/v1/projects/{project}/experiments/{run}/claim",
+    "POST /api/v1/projects/{project}/experiments/{run}/renew",
+    "POST /api/v1/projects/{project}/experiments/{run}/finish",
 ];
 
 /// Memberships are deleted with their project.

@@ -39,6 +39,8 @@ pub(super) enum Needs {
     QueueReviewer,
     Recorder,
     Scorer,
+    /// A scorer, or a reviewer for records in queues.
+    ReviewScorer,
     Member,
     Owner,
     ChatCaller,
@@ -57,6 +59,7 @@ impl Needs {
             Self::Recorder | Self::Scorer => {
                 matches!(role, Role::IngestOnly | Role::Member | Role::Owner)
             }
+            Self::ReviewScorer => role != Role::Viewer,
             Self::Member => matches!(role, Role::Member | Role::Owner),
             Self::Owner => role == Role::Owner,
             Self::ChatCaller => {
@@ -71,7 +74,7 @@ impl Needs {
 
     /// Whether a public key alone may call.
     pub(super) fn allows_public_key(self) -> bool {
-        matches!(self, Self::Nothing | Self::Scorer)
+        matches!(self, Self::Nothing | Self::Scorer | Self::ReviewScorer)
     }
 }
 

@@ -11,8 +11,8 @@ use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::chat::ChatLimits;
 use ratchet_store::catalog::{
-    JobFailure, KeyPair, LeaseStatus, MediaOwner, MediaUse, NewJob, NewKey, NewMedia, NewProject,
-    NewUser, Permission, Permissions, Role,
+    JobFailure, KeyPair, LeaseStatus, MediaOwner, NewJob, NewKey, NewMedia, NewProject, NewUser,
+    Permission, Permissions, ReferenceLocation, Role,
 };
 use ratchet_store::project::ProjectId;
 use ratchet_testkit::wait;
@@ -241,7 +241,7 @@ pub(super) async fn make_media(server: &TestServer, project: ProjectId) {
         hash,
         content_type: MediaType::OTHER,
         content_length: 5,
-        used_in: MediaUse { owner, field: "input".to_owned() },
+        location: ReferenceLocation { owner, field: "input".to_owned() },
     };
     let now = Timestamp::default();
     let media = store.catalog.announce_media(project.clone(), new, now).await.unwrap();

@@ -178,9 +178,9 @@ async fn bytes_stay_while_another_project_or_a_backup_needs_them() {
     post.header("authorization", OTHER).send().await.check(200, "");
     assert_eq!(sweep_after(&server, 5).await, 0, "the other project's");
     show(&server).await.check(404, "");
-    let staying = server.app.store.media.prevent_deletion().await;
+    let keep_media = server.app.store.media.prevent_deletion().await;
     assert_eq!(sweep_after(&server, 48).await, 0, "a backup is being made");
-    drop(staying);
+    drop(keep_media);
     assert_eq!(sweep_after(&server, 0).await, 1);
     server.stop().await;
 }

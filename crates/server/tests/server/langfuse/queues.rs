@@ -129,3 +129,63 @@ async fn another_project_sees_no_queue() {
     server.get(&item).send().await.check(200, "PENDING");
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_reviewers_key_scores_and_comments_what_is_in_a_queue_and_nothing_else() {
+    let server = TestServer::start().await;
+    let queue = queue(&server, "weekly").await;
+    for id in ["queued", "other"] {
+        let body = json!({"id": id, "name": "refund", "sessionId": format!("session-{id}")});
+        send(&server, "POST", "/api/public/traces", body).await.check(200, id);
+    }
+    let verdict = json!({"id": "v", "traceId": "queued", "name": "quality", "value": 0.2,
+                         "source": "EVAL"});
+    send(&server, "POST", "/api/public/scores", verdict.clone()).await.check(200, "");
+    let item = json!({"objectId": "queued", "objectType": "TRACE"});
+    send(&server, "POST", &format!("{queue}/items"), item).await.check(200, "");
+    let reviewer = |path: &str, body: &Value| {
+        server.post(path).key(Role::Reviewer).json(body.to_string()).send()
+    };
+    let score = |id: &str, trace: &str| json!({"id": id, "traceId": trace, "name": "correctness", "value": 1});
+    let scores = "/api/public/scores";
+    for _ in 0..2 {
+        reviewer(scores, &score("mine", "queued")).await.check(200, "mine");
+    }
+    for (body, why) in [
+        (score("a", "other"), "is in no queue"),
+        (score("v", "queued"), "which somebody else gave"),
+        (
+            json!({"id": "e", "traceId": "queued", "name": "quality", "value": 1, "source": "EVAL"}),
+            "a judge's",
+        ),
+        (
+            json!({"id": "s", "sessionId": "session-queued", "name": "correctness", "value": 1}),
+            "is in no queue",
+        ),
+    ] {
+        reviewer(scores, &body).await.check(403, why);
+    }
+    let event = |kind: &str, body: Value| json!({"batch": [{"id": "e", "timestamp": "2026-11-15T10:00:00Z", "type": kind, "body": body}]});
+    let ingestion = "/api/public/ingestion";
+    reviewer(ingestion, &event("score-create", score("by-sdk", "queued"))).await.check(207, "201");
+    reviewer(ingestion, &event("trace-create", json!({"id": "t"})))
+        .await
+        .check(403, "may not record");
+    let comment = |object: &str| json!({"projectId": "shop", "objectType": "TRACE", "objectId": object, "content": "seen"});
+    let comments = "/api/public/comments";
+    let made = reviewer(comments, &comment("queued")).await.check(200, "id").json();
+    reviewer(comments, &comment("other")).await.check(404, "other not found");
+    let read = |path: String| server.get(&path).key(Role::Reviewer).send();
+    read(format!("{comments}?objectType=TRACE&objectId=queued")).await.check(200, "seen");
+    read(format!("{comments}/{}", made["id"].as_str().unwrap())).await.check(200, "seen");
+    read(format!("{comments}?objectType=TRACE&objectId=other")).await.check(404, "other not found");
+    read(comments.to_owned()).await.check(400, "objectId");
+    read("/api/public/traces/queued".to_owned()).await.check(200, "correctness");
+    read("/api/public/traces/other".to_owned()).await.check(404, "not found");
+    read("/api/public/media/none".to_owned()).await.check(404, "media not found");
+    // All traces of a session in a queue are within reach.
+    let item = json!({"objectId": "session-other", "objectType": "SESSION"});
+    send(&server, "POST", &format!("{queue}/items"), item).await.check(200, "");
+    read("/api/public/traces/other".to_owned()).await.check(200, "refund");
+    server.stop().await;
+}

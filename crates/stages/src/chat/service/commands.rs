@@ -143,7 +143,7 @@ impl ChatService {
     ) -> Result<RewindReport, ChatError> {
         let command = move |reply| ChatCommand::Rewind { message, rewind, reply };
         let report = self.send_command(project.clone(), chat_id.clone(), command).await?;
-        if rewind == Rewind::Do {
+        if rewind == Rewind::Apply {
             let became = format!("files as before message {message}");
             self.audit(project, chat_id, (AuditAction::Changed, Some(became))).await?;
         }

@@ -12,12 +12,14 @@ use ratchet_core::record::score::ScoreTarget;
 use ratchet_core::record::trace::Trace;
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreResult;
+use ratchet_store::experiment::{ExperimentItemQuery, ExperimentQuery};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{Detail, Direction, Paging, TimeRange, TraceOrder, TraceQuery};
 
 use super::EvaluationWorker;
+use super::code::CodeFailure;
 use super::evaluation::{Subject, request};
-use super::intake::{job, observations, target_key};
+use super::intake::{job, observations, run_target, target_key};
 use super::judges::OpenJudge;
 use super::manage::{ManageError, find};
 use super::records::score_id;
@@ -150,6 +152,10 @@ impl EvaluationWorker {
         let now = self.pace.now();
         let material = self.material(&subject, now).await.map_err(|error| error.to_string())?;
         let material = material.ok_or("it is gone")?.map_err(|_| "the session is not over yet")?;
+        if let Some(code) = version.code() {
+            let verdict = self.code.run(code, &material.record).await;
+            return Ok((verdict.map_err(CodeFailure::into_text)?, Some(Money::ZERO)));
+        }
         let judge = self.judges.open(&subject.judge_key(), now).await;
         match &*judge.map_err(|error| error.public)? {
             OpenJudge::Offline { signals, rubric } => {
@@ -187,9 +193,8 @@ impl EvaluationWorker {
         let evaluator = find(&all, name)?.clone();
         let version = evaluator.latest().map_or(0, |latest| latest.version);
         let its = all.rules.iter().filter(|rule| rule.uses(&evaluator.id));
-        let rule = its
-            .filter(|rule| rule.target != EvaluationTarget::Experiment)
-            .max_by_key(|rule| rule.is_running());
+        let is_online = |rule: &EvaluationRule| rule.target != EvaluationTarget::Experiment;
+        let rule = its.max_by_key(|rule| (is_online(rule), rule.is_running()));
         let rule = rule.cloned().ok_or_else(|| {
             let why = "no rule uses it, so nothing says what it judges; add a rule";
             ManageError::Refused(format!("evaluator {}: {why}", evaluator.name))
@@ -235,6 +240,13 @@ impl EvaluationWorker {
             );
             return Err(ManageError::Refused(why));
         };
+        if version.code().is_some() {
+            let obstacle = self.code.obstacle(version);
+            return match obstacle {
+                Some(why) => Err(ManageError::Refused(why.to_owned())),
+                None => Ok((name, Some(Money::ZERO))),
+            };
+        }
         let now = self.pace.now();
         let judge = self.judges.open(&(project.clone(), name.clone()), now).await;
         let judge = judge.map_err(|error| ManageError::Refused(error.public))?;
@@ -265,6 +277,9 @@ impl EvaluationWorker {
         plan: BackfillPlan,
     ) -> StoreResult<Vec<ScoreTarget>> {
         let limit = plan.limit.min(MAX_BACKFILL);
+        if rule.target == EvaluationTarget::Experiment {
+            return self.runs(project, rule, BackfillPlan { limit, ..plan }).await;
+        }
         let mut found: Vec<ScoreTarget> = Vec::new();
         let mut seen = HashSet::new();
         let mut cursor = None;
@@ -280,6 +295,39 @@ impl EvaluationWorker {
             }
             cursor = page.cursor;
             if cursor.is_none() || found.len() >= limit {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// The runs of dataset items that a rule wants, newest first.
+    async fn runs(
+        &self,
+        project: &ProjectId,
+        rule: &EvaluationRule,
+        plan: BackfillPlan,
+    ) -> StoreResult<Vec<ScoreTarget>> {
+        let mut found: Vec<ScoreTarget> = Vec::new();
+        let mut seen = HashSet::new();
+        let mut cursor = None;
+        loop {
+            let of = ExperimentQuery {
+                project: project.clone(),
+                range: TimeRange { from: plan.since, to: None },
+                ids: Vec::new(),
+                names: Vec::new(),
+                datasets: Vec::new(),
+                paging: Paging::After { cursor, limit: PAGE },
+            };
+            let query = ExperimentItemQuery { of, items: Vec::new(), detail: Detail::Row };
+            let page = self.store.telemetry.experiment_items(query).await?;
+            for target in page.rows.iter().filter_map(|item| run_target(rule, item)) {
+                if found.len() < plan.limit && seen.insert(target_key(&target)) {
+                    found.push(target);
+                }
+            }
+            cursor = page.cursor;
+            if cursor.is_none() || found.len() >= plan.limit {
                 return Ok(found);
             }
         }

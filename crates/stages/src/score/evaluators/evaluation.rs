@@ -9,14 +9,11 @@ use ratchet_core::catalog::evaluator::document::{
 };
 use ratchet_core::catalog::evaluator::variables;
 use ratchet_core::catalog::prompt::{ChatMessage, PromptBody};
-use ratchet_core::environment::Environment;
-use ratchet_core::id::{SessionId, TraceId};
-use ratchet_core::job::{Retry, later};
+use ratchet_core::job::Retry;
 use ratchet_core::judge::evaluator::{
     EvaluatedRecord, EvaluatorPrompt, EvaluatorVerdict, evidence_fingerprint, judge_offline, read,
     schema, values,
 };
-use ratchet_core::judge::evidence::Evidence;
 use ratchet_core::judge::judge_prompt::Seed;
 use ratchet_core::money::Money;
 use ratchet_core::record::score::ScoreTarget;
@@ -27,14 +24,15 @@ use ratchet_store::catalog::{
 };
 use ratchet_store::project::ProjectId;
 
+use super::code::{self, CodeFailure};
 use super::intake::{EvaluationPayload, look_again};
 use super::judges::{JudgeKey, OUTAGE, OpenJudge};
+use super::material::Material;
 use super::records::{AnsweredCall, VerdictRecords, VerdictSource, is_current, score_id, written};
 use super::rules::ProjectRules;
 use super::{EvaluationWorker, store_failure};
 use crate::llm_connections;
-use crate::score::evidence;
-use crate::source::{Source, SourceError, observations_of};
+use crate::source::SourceError;
 
 /// Attempts for an answer that cannot be used: another one may be.
 const MAX_INVALID_ANSWERS: u32 = 3;
@@ -61,7 +59,7 @@ impl Evaluated {
 
     /// The verdict is not on disk: it is asked for again.
     pub(super) fn unwritten(self, error: &StoreError, now: Timestamp) -> FinishedEvaluation {
-        let retry = Retry::At(later(now, OUTAGE.first));
+        let retry = Retry::At(now.plus(OUTAGE.first));
         Self { end: failure(store_failure(error), retry), ..self }.ended(now)
     }
 
@@ -96,13 +94,6 @@ pub(super) struct Subject<'a> {
     pub(super) evaluator: &'a Evaluator,
     pub(super) version: &'a EvaluatorVersion,
     pub(super) target: &'a ScoreTarget,
-}
-
-/// What a judge is shown.
-pub(super) struct Material {
-    pub(super) evidence: Evidence,
-    pub(super) record: EvaluatedRecord,
-    pub(super) environment: Environment,
 }
 
 impl Subject<'_> {
@@ -152,7 +143,7 @@ impl Subject<'_> {
 }
 
 /// The request for a verdict.
-pub(super) fn request(prompt: &EvaluatorPrompt, output: &OutputDefinition) -> LlmRequest {
+pub(crate) fn request(prompt: &EvaluatorPrompt, output: &OutputDefinition) -> LlmRequest {
     let said = |(role, content): (&str, &str)| ChatMessage::Said {
         role: role.to_owned(),
         content: content.to_owned(),
@@ -162,7 +153,7 @@ pub(super) fn request(prompt: &EvaluatorPrompt, output: &OutputDefinition) -> Ll
     let rest = prompt.messages.iter().map(|(role, text)| (role.as_str(), text.as_str()));
     let body = PromptBody::Chat(system.chain(rest).map(said).collect());
     LlmRequest {
-        form: ResponseFormat::Json(schema(output)),
+        response_format: ResponseFormat::Json(schema(output)),
         temperature: Some(0.0),
         max_tokens: MAX_ANSWER_TOKENS,
         ..llm_connections::ask(&body)
@@ -202,7 +193,7 @@ impl EvaluationWorker {
         match self.try_judge(job, &subject).await {
             Ok(ending) => ending,
             Err(error) => {
-                let retry = Retry::At(later(self.pace.now(), self.delay(job)));
+                let retry = Retry::At(self.pace.now().plus(self.delay(job)));
                 failure(format!("the record cannot be read: {error}"), retry).into()
             }
         }
@@ -225,12 +216,15 @@ impl EvaluationWorker {
             Ok(material) => material,
             Err(until) => return Ok(EvaluationEnd::Postponed(until).into()),
         };
+        if subject.version.code().is_some() {
+            return self.run_code(job, subject, &material).await;
+        }
         let key = subject.judge_key();
         let judge = match self.judges.open(&key, now).await {
             Ok(judge) => judge,
             Err(error) => {
                 tracing::warn!(evaluator = subject.evaluator.name, %error, "a judge cannot be opened");
-                let retry = Retry::At(later(now, self.delay(job)));
+                let retry = Retry::At(now.plus(self.delay(job)));
                 return Ok(failure(error.public, retry).into());
             }
         };
@@ -248,6 +242,35 @@ impl EvaluationWorker {
                 Ok(self.judged(subject, &material, (names, verdict, None)))
             }
             OpenJudge::Model { .. } => self.ask(job, subject, (&judge, &key), &material).await,
+        }
+    }
+
+    /// Runs the evaluator's code.
+    async fn run_code(
+        &self,
+        job: &JobRecord,
+        subject: &Subject<'_>,
+        material: &Material,
+    ) -> Result<Ending, SourceError> {
+        let Some(code) = subject.version.code() else {
+            return Ok(EvaluationEnd::Skipped.into());
+        };
+        let fingerprint = code::fingerprint(code.1, &material.record);
+        if self.is_judged(subject, &fingerprint).await? {
+            return Ok(EvaluationEnd::Unchanged.into());
+        }
+        let verdict = self.code.run(code, &material.record).await;
+        let now = self.pace.now();
+        match verdict {
+            Ok(verdict) => {
+                let judge = subject.version.judge_name().unwrap_or_default();
+                let names = (judge.as_str(), "1", fingerprint.as_str());
+                Ok(self.judged(subject, material, (names, verdict, None)))
+            }
+            Err(CodeFailure::Code(why)) => Ok(invalid_answer(job, why, now).into()),
+            Err(CodeFailure::NoInterpreter(why)) => {
+                Ok(failure(why, Retry::At(now.plus(self.delay(job)))).into())
+            }
         }
     }
 
@@ -336,8 +359,8 @@ impl EvaluationWorker {
                     ModelError::RateLimited { retry_after } => *retry_after,
                     _ => None,
                 };
-                self.judges.failed(key, retry_after, (now, self.pace.chance()));
-                let retry = Retry::At(later(now, self.delay(job)));
+                self.judges.failed(key, retry_after, (now, self.pace.jitter()));
+                let retry = Retry::At(now.plus(self.delay(job)));
                 Ending { spent, ..failure(why, retry).into() }
             }
         }
@@ -394,66 +417,13 @@ impl EvaluationWorker {
         };
         let project = subject.project.clone();
         let has_changed = self.store.telemetry.has_changed(project, trace.clone()).await?;
-        Ok(has_changed.then(|| look_again(later(now, subject.rule.delay()), now)))
-    }
-
-    /// Reads a record; `None` if it is gone. For a session that is not quiet yet, the time to look
-    /// again.
-    pub(super) async fn material(
-        &self,
-        subject: &Subject<'_>,
-        now: Timestamp,
-    ) -> Result<Option<Result<Material, Timestamp>>, SourceError> {
-        match subject.target {
-            ScoreTarget::Trace(trace) => {
-                let evidence = self.trace(subject.project, trace).await?;
-                Ok(evidence.map(|evidence| Ok(material(evidence, None))))
-            }
-            ScoreTarget::Observation(trace, id) => {
-                let evidence = self.trace(subject.project, trace).await?;
-                let record = evidence.as_ref().and_then(|evidence| {
-                    let trace = evidence.traces.first()?;
-                    let step = trace.steps.iter().find(|step| step.id == *id)?;
-                    Some(EvaluatedRecord::of_observation(trace, step))
-                });
-                let found = evidence.zip(record);
-                Ok(found.map(|(evidence, record)| Ok(material(evidence, Some(record)))))
-            }
-            ScoreTarget::Session(session) => {
-                let source = Source::Local(self.store.telemetry.clone(), subject.project.clone());
-                let evidence = evidence::evidence(&source, session).await?;
-                let last = evidence.traces.iter().map(|trace| trace.trace.updated_at).max();
-                let Some(last) = last else { return Ok(None) };
-                let due = later(last, subject.rule.delay());
-                if due > now {
-                    return Ok(Some(Err(look_again(due, now))));
-                }
-                Ok(Some(Ok(material(evidence, None))))
-            }
-            ScoreTarget::DatasetRun(_) => Ok(None),
-        }
-    }
-
-    async fn trace(
-        &self,
-        project: &ProjectId,
-        id: &TraceId,
-    ) -> Result<Option<Evidence>, SourceError> {
-        let telemetry = &self.store.telemetry;
-        let Some(trace) = telemetry.trace(project.clone(), id.clone()).await? else {
-            return Ok(None);
-        };
-        let steps = observations_of(telemetry, project, id).await?;
-        let session: SessionId = trace.session.clone().unwrap_or_else(|| id.cast());
-        let mut traces = vec![(trace, steps)];
-        evidence::bound_all(&mut traces);
-        Ok(Some(Evidence::new(session, traces)))
+        Ok(has_changed.then(|| look_again(now.plus(subject.rule.delay()), now)))
     }
 
     fn delay(&self, job: &JobRecord) -> std::time::Duration {
         let failed = FailedAttempt {
             attempt: job.state.attempts,
-            chance: self.pace.chance(),
+            jitter: self.pace.jitter(),
             ..FailedAttempt::default()
         };
         OUTAGE.delay(failed).unwrap_or(OUTAGE.cap)
@@ -462,16 +432,10 @@ impl EvaluationWorker {
 
 fn invalid_answer(job: &JobRecord, why: String, now: Timestamp) -> EvaluationEnd {
     let retry = match job.state.attempts {
-        attempts if attempts < MAX_INVALID_ANSWERS => Retry::At(later(now, OUTAGE.first)),
+        attempts if attempts < MAX_INVALID_ANSWERS => Retry::At(now.plus(OUTAGE.first)),
         _ => Retry::Never,
     };
     failure(why, retry)
-}
-
-fn material(evidence: Evidence, record: Option<EvaluatedRecord>) -> Material {
-    let environment = evidence.traces.last().map(|last| last.trace.environment.clone());
-    let record = record.unwrap_or_else(|| EvaluatedRecord::of(&evidence));
-    Material { record, environment: environment.unwrap_or_default(), evidence }
 }
 
 /// The rule and evaluator of a job, if they run, in the version that it is for.

@@ -5,11 +5,12 @@ use ratchet_core::catalog::evaluator::document::{EvaluationRule, EvaluationTarge
 use ratchet_core::catalog::evaluator::sampling::is_sampled;
 use ratchet_core::environment::Environment;
 use ratchet_core::id::{ObservationId, SessionId, TraceId};
-use ratchet_core::job::{JobKind, later};
+use ratchet_core::job::JobKind;
 use ratchet_core::record::score::ScoreTarget;
 use ratchet_core::time::Timestamp;
-use ratchet_store::catalog::{EnqueuedEvaluation, NewJob};
+use ratchet_store::catalog::{EnqueuedEvaluation, EvaluatorCall, NewJob};
 use ratchet_store::evaluation::ChangedTrace;
+use ratchet_store::experiment::StoredExperimentItem;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Direction, ObservationQuery, Paging, Test, TraceColumn, TraceOrder,
@@ -30,6 +31,9 @@ const MAX_OBSERVATIONS: u64 = 1_000;
 pub(super) const MAX_ATTEMPTS: u32 = 40;
 /// The longest time that a job waits at once; it is checked again then.
 const MAX_WAIT: Duration = Duration::from_secs(4 * 60);
+
+/// How long before its arrival a trace may have ended.
+const MAX_AGE: Duration = Duration::from_secs(60 * 60);
 
 /// What a job works on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,7 +120,7 @@ pub(super) fn job(
 
 /// Returns the next time to look at a record that is to be still until a moment.
 pub(super) fn look_again(until: Timestamp, now: Timestamp) -> Timestamp {
-    until.min(later(now, MAX_WAIT)).max(now)
+    until.min(now.plus(MAX_WAIT)).max(now)
 }
 
 /// Moves traces from the outbox into the queue, as jobs of all rules that want them.
@@ -128,7 +132,7 @@ pub(super) async fn drain(store: &Store, rules: &RunningRules, now: Timestamp) -
         let changed = store.telemetry.changed_traces(before, PAGE).await?;
         let is_last = changed.len() < PAGE as usize;
         let mut by_project: BTreeMap<ProjectId, Vec<&ChangedTrace>> = BTreeMap::new();
-        for one in changed.iter().filter(|one| is_evaluated(one)) {
+        for one in changed.iter().filter(|one| one.trace.is_some()) {
             if let Some(project) = &one.project {
                 by_project.entry(project.clone()).or_default().push(one);
             }
@@ -151,11 +155,19 @@ pub(super) async fn drain(store: &Store, rules: &RunningRules, now: Timestamp) -
     }
 }
 
-/// Calls of judges and experiments are not evaluated.
-fn is_evaluated(changed: &ChangedTrace) -> bool {
-    let is_production = changed.environment.as_ref().is_none_or(Environment::is_production_traffic);
-    changed.trace.is_some() && is_production
+/// Calls of judges and experiments are evaluated by rules for experiments only.
+fn is_production(changed: &ChangedTrace) -> bool {
+    changed.environment.as_ref().is_none_or(Environment::is_production_traffic)
 }
+
+/// Whether a trace ended long before it arrived: it is imported, or sent after the fact. Verdicts
+/// that cost money are given to it only if a person asks for them.
+fn is_late(changed: &ChangedTrace) -> bool {
+    changed.ended_at.is_some_and(|ended_at| ended_at.plus(MAX_AGE) < changed.changed_at)
+}
+
+/// The number of records that one evaluator did not judge.
+type Skipped = BTreeMap<(String, u32), u64>;
 
 struct Intake<'a> {
     store: &'a Store,
@@ -170,7 +182,9 @@ impl Intake<'_> {
     async fn enqueue(&self, traces: &[&ChangedTrace]) -> StoreResult<HashSet<TraceId>> {
         let mut jobs = Vec::new();
         let mut of_trace = Vec::new();
-        for (rule, evaluator) in self.rules.running() {
+        let mut skipped = Skipped::new();
+        for (rule, evaluator) in self.rules.watched() {
+            let Some(version) = evaluator.latest() else { continue };
             let filter = match RuleFilter::of(rule) {
                 Ok(filter) => filter,
                 Err(why) => {
@@ -179,7 +193,14 @@ impl Intake<'_> {
                 }
             };
             for (changed, target) in self.targets(rule, &filter, traces).await? {
-                let due = later(changed.changed_at, rule.delay());
+                let is_too_old = rule.target != EvaluationTarget::Experiment
+                    && !version.is_free()
+                    && is_late(changed);
+                if evaluator.paused.is_some() || is_too_old {
+                    *skipped.entry((evaluator.id.clone(), version.version)).or_default() += 1;
+                    continue;
+                }
+                let due = changed.changed_at.plus(rule.delay());
                 let times = (changed.changed_at, look_again(due, self.now));
                 if let Some(job) = job((rule, evaluator), &target, times, false) {
                     jobs.push(job);
@@ -187,10 +208,18 @@ impl Intake<'_> {
                 }
             }
         }
+        let catalog = &self.store.catalog;
+        if !skipped.is_empty() {
+            let call = |((evaluator, version), count)| {
+                let project = self.project.clone();
+                (EvaluatorCall { project, evaluator, version }, count)
+            };
+            let skipped = skipped.into_iter().map(call).collect();
+            catalog.count_skipped_evaluations(skipped, self.now).await?;
+        }
         if jobs.is_empty() {
             return Ok(HashSet::new());
         }
-        let catalog = &self.store.catalog;
         let enqueued = catalog.enqueue_evaluations(self.project.clone(), jobs, self.now).await?;
         let all = of_trace.into_iter().zip(enqueued);
         let running = all.filter(|(_, outcome)| *outcome == EnqueuedEvaluation::Running);
@@ -205,7 +234,13 @@ impl Intake<'_> {
         traces: &[&'t ChangedTrace],
     ) -> StoreResult<Vec<(&'t ChangedTrace, ScoreTarget)>> {
         let telemetry = &self.store.telemetry;
+        let is_experiment = rule.target == EvaluationTarget::Experiment;
+        let traces: Vec<&'t ChangedTrace> =
+            traces.iter().copied().filter(|one| is_experiment || is_production(one)).collect();
         let ids: Vec<TraceId> = traces.iter().filter_map(|one| one.trace.clone()).collect();
+        if is_experiment {
+            return self.runs(rule, filter, (&traces, ids)).await;
+        }
         let mut found = Vec::new();
         match filter {
             RuleFilter::Observations(_) => {
@@ -234,6 +269,43 @@ impl Intake<'_> {
         }
         Ok(found)
     }
+}
+
+impl Intake<'_> {
+    /// The runs of dataset items among traces that were written.
+    async fn runs<'t>(
+        &self,
+        rule: &EvaluationRule,
+        filter: &RuleFilter,
+        (traces, ids): (&[&'t ChangedTrace], Vec<TraceId>),
+    ) -> StoreResult<Vec<(&'t ChangedTrace, ScoreTarget)>> {
+        let telemetry = &self.store.telemetry;
+        let items = telemetry.experiment_items_of_traces(self.project.clone(), ids.clone()).await?;
+        let matching = match filter {
+            RuleFilter::Traces(conditions) if conditions.is_empty() => ids.into_iter().collect(),
+            _ => matching(telemetry, self.project, ids, filter).await?,
+        };
+        let found = items.iter().filter_map(|item| {
+            let changed = traces.iter().find(|one| one.trace.as_ref() == Some(&item.trace))?;
+            let is_wanted = matching.contains(&item.trace);
+            is_wanted.then(|| run_target(rule, item)).flatten().map(|target| (*changed, target))
+        });
+        Ok(found.collect())
+    }
+}
+
+/// The record of a run of a dataset item, if a rule wants it.
+pub(super) fn run_target(
+    rule: &EvaluationRule,
+    item: &StoredExperimentItem,
+) -> Option<ScoreTarget> {
+    let is_wanted = rule.accepts_dataset(item.experiment.dataset.as_deref())
+        && is_sampled(&item.trace.to_string(), rule.sampling);
+    let trace = item.trace.clone();
+    is_wanted.then(|| match &item.observation {
+        Some(observation) => ScoreTarget::Observation(trace, observation.clone()),
+        None => ScoreTarget::Trace(trace),
+    })
 }
 
 /// The trace or its session, if it is in the rule's sample.

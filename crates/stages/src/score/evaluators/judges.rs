@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use ratchet_agent::model::Model;
 use ratchet_core::backoff::{Backoff, FailedAttempt};
-use ratchet_core::job::later;
 use ratchet_core::judge::judge_prompt::Seed;
 use ratchet_core::judge::offline::SignalSet;
 use ratchet_core::judge::rubric::{self, Rubric};
@@ -81,21 +80,21 @@ impl JudgeHealth {
             return Err(self.until);
         }
         if self.is_probing {
-            return Err(later(now, OUTAGE.first));
+            return Err(now.plus(OUTAGE.first));
         }
         self.is_probing = true;
         Ok(())
     }
 
-    fn failed(&mut self, retry_after: Option<Duration>, (now, chance): (Timestamp, f64)) {
+    fn failed(&mut self, retry_after: Option<Duration>, (now, jitter): (Timestamp, f64)) {
         // Calls that were sent before the first of them failed are one failure.
         if self.until > now {
             return;
         }
         self.failures = self.failures.saturating_add(1);
         let failed =
-            FailedAttempt { attempt: self.failures, elapsed: Duration::ZERO, retry_after, chance };
-        self.until = later(now, OUTAGE.delay(failed).unwrap_or(OUTAGE.cap));
+            FailedAttempt { attempt: self.failures, elapsed: Duration::ZERO, retry_after, jitter };
+        self.until = now.plus(OUTAGE.delay(failed).unwrap_or(OUTAGE.cap));
         self.is_probing = false;
     }
 }
@@ -113,7 +112,7 @@ impl Judges {
     ) -> Result<Arc<OpenJudge>, EnvironmentError> {
         let known = lock(&self.open).get(key).cloned();
         if let Some((opened_at, judge)) = known
-            && later(opened_at, KEEP) > now
+            && opened_at.plus(KEEP) > now
         {
             return Ok(judge);
         }
@@ -209,7 +208,7 @@ mod tests {
         let mut now = at(0);
         for _ in 0..40 {
             health.failed(None, (now, 1.0));
-            assert!(health.until <= later(now, OUTAGE.cap));
+            assert!(health.until <= now.plus(OUTAGE.cap));
             now = health.until;
         }
         assert_eq!(health.failures, 40);

@@ -44,8 +44,16 @@ impl RunningRules {
 
     /// Projects with a rule that runs.
     pub(super) fn projects(&self) -> HashSet<ProjectId> {
-        let running = self.0.iter().filter(|(_, rules)| rules.running().next().is_some());
+        let running = self.0.iter().filter(|(_, rules)| rules.watched().next().is_some());
         running.map(|(project, _)| project.clone()).collect()
+    }
+
+    /// The evaluators that run, with their projects.
+    pub(super) fn active(&self) -> impl Iterator<Item = (&ProjectId, &Evaluator)> {
+        self.0.iter().flat_map(|(project, all)| {
+            let active = all.evaluators.iter().filter(|one| all.is_active(one));
+            active.map(move |evaluator| (project, evaluator))
+        })
     }
 
     pub(super) fn of(&self, project: &ProjectId) -> Arc<ProjectRules> {
@@ -56,7 +64,7 @@ impl RunningRules {
     pub(super) fn min_delay(&self) -> Option<Duration> {
         self.0
             .values()
-            .flat_map(|rules| rules.running())
+            .flat_map(|rules| rules.watched())
             .map(|(rule, _)| delay_in_outbox(rule))
             .min()
     }
@@ -89,12 +97,17 @@ impl ProjectRules {
         self.evaluators.iter().find(|evaluator| evaluator.id == id)
     }
 
-    /// Rules that run, with each of their evaluators that does.
-    pub(super) fn running(&self) -> impl Iterator<Item = (&EvaluationRule, &Evaluator)> {
+    fn is_active(&self, evaluator: &Evaluator) -> bool {
+        evaluator.state(&self.rules) == EvaluatorState::Active
+    }
+
+    /// Rules that run, with each of their evaluators that does or that somebody has paused: what
+    /// these do not judge is counted.
+    pub(super) fn watched(&self) -> impl Iterator<Item = (&EvaluationRule, &Evaluator)> {
         self.rules.iter().filter(|rule| rule.is_running()).flat_map(|rule| {
             let used = self.evaluators.iter().filter(|one| rule.uses(&one.id));
-            let active = used.filter(|one| one.state(&self.rules) == EvaluatorState::Active);
-            active.map(move |evaluator| (rule, evaluator))
+            let watched = used.filter(|one| one.paused.is_some() || self.is_active(one));
+            watched.map(move |evaluator| (rule, evaluator))
         })
     }
 }
@@ -115,7 +128,8 @@ impl RuleFilter {
                 Ok(Self::Observations(filter.map_err(said)?))
             }
             _ => {
-                Ok(Self::Traces(Filter::resolve(&rule.filter, &field_table::TRACE).map_err(said)?))
+                let filter = Filter::resolve(&rule.record_filter(), &field_table::TRACE);
+                Ok(Self::Traces(filter.map_err(said)?))
             }
         }
     }

@@ -70,12 +70,12 @@ impl ModelJudge {
         Err(NoVerdict::Failed(format!("no usable answer in {tries} attempts: {faults}")))
     }
 
-    /// The first model request for a chunk. Critics are told the form of the answer after the
+    /// The first model request for a chunk. Critics are told the format of the answer after the
     /// evidence: a schema of their own would come before it, and nothing could be read from the
     /// provider's cache.
     pub(in super::super) fn request(rubric: &Rubric, prompt: &JudgePrompt) -> LlmRequest {
         let shared = CacheablePart::cached(prompt.shared.as_str());
-        let (parts, form) = if prompt.ending.is_empty() {
+        let (parts, response_format) = if prompt.ending.is_empty() {
             let chunk = CacheablePart::new(prompt.chunk.as_str());
             (vec![shared, chunk], ResponseFormat::Json(verdict::schema(rubric)))
         } else {
@@ -87,7 +87,7 @@ impl ModelJudge {
             system: vec![CacheablePart::cached(prompt.system.as_str())],
             turns: vec![Turn::User(parts)],
             tools: Vec::new(),
-            form,
+            response_format,
             temperature: Some(rubric.judge.temperature),
             max_tokens: rubric.judge.max_output_tokens,
         }

@@ -119,17 +119,17 @@ async fn files_are_put_back() {
         let chats = talking.chats.clone();
         async move { chats.rewind(project, chat_id, message, way).await }
     };
-    let trial = rewind(&talking, message, Rewind::Try).await.unwrap();
+    let trial = rewind(&talking, message, Rewind::DryRun).await.unwrap();
     assert!(trial.can_rewind && trial.files_changed.len() == 1 && file.exists(), "{trial:?}");
-    let unknown = rewind(&talking, Uuid::new_v4(), Rewind::Do).await;
+    let unknown = rewind(&talking, Uuid::new_v4(), Rewind::Apply).await;
     assert!(matches!(unknown, Err(ChatError::Agent(_))), "{unknown:?}");
     // Also when there is no process any more.
     talking.chats.stop().await;
     talking.chats = talking.stage.serve(ratchet_stages::chat::ChatLimits::default()).await;
-    assert!(rewind(&talking, message, Rewind::Do).await.unwrap().can_rewind);
+    assert!(rewind(&talking, message, Rewind::Apply).await.unwrap().can_rewind);
     assert!(!file.exists(), "it was not there before");
     let turn = talking.say("Think.").await;
-    let busy = rewind(&talking, message, Rewind::Do).await.unwrap_err();
+    let busy = rewind(&talking, message, Rewind::Apply).await.unwrap_err();
     assert!(matches!(&busy, ChatError::Busy { turn: runs } if *runs == turn), "{busy}");
 }
 

@@ -109,11 +109,19 @@ pub enum AuditObject {
     Browser,
     Chat,
     Agent,
+    /// A target of experiments, identified by name.
+    Target,
+    /// A decision on a run.
+    Gate,
+    AgentVersion,
+    Promotion,
+    /// Of the offline judge.
+    SignalOverrides,
 }
 
 impl AuditObject {
     /// Every noun, in menu order.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 35] = [
         Self::Project,
         Self::Member,
         Self::Person,
@@ -144,6 +152,11 @@ impl AuditObject {
         Self::Browser,
         Self::Chat,
         Self::Agent,
+        Self::Target,
+        Self::Gate,
+        Self::AgentVersion,
+        Self::Promotion,
+        Self::SignalOverrides,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -178,6 +191,11 @@ impl AuditObject {
             Self::Browser => "notified browser",
             Self::Chat => "chat",
             Self::Agent => "agent",
+            Self::Target => "target",
+            Self::Gate => "gate",
+            Self::AgentVersion => "agent version",
+            Self::Promotion => "promotion",
+            Self::SignalOverrides => "signal overrides",
         }
     }
 

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use ratchet_core::job::{JobClaim, JobKind, MAX_FIRST_DELAY, MAX_LEASE, MAX_RETRY_DELAY, later};
+use ratchet_core::job::{JobClaim, JobKind, MAX_FIRST_DELAY, MAX_LEASE, MAX_RETRY_DELAY};
 use ratchet_core::time::Timestamp;
 
 use super::rows::{COLUMNS, enqueue, one, read, save};
@@ -87,7 +87,7 @@ pub(in crate::catalog) fn expire_all(
 }
 
 /// Claims a job that was found, and returns it if it is the caller's now.
-fn grant(
+pub(in crate::catalog) fn grant(
     tx: &Tx<'_>,
     job: &JobRecord,
     (owner, lease): (&str, Duration),
@@ -115,12 +115,12 @@ fn running(tx: &Tx<'_>, kind: JobKind, now: Timestamp) -> StoreResult<u64> {
 fn shorten(tx: &Tx<'_>, kind: JobKind, now: Timestamp) -> StoreResult<()> {
     let leases = "UPDATE job SET expires_at = $2 WHERE kind = $1 AND phase = 'leased' \
                   AND expires_at > $2";
-    tx.execute(leases, &[kind.as_str().into(), later(now, MAX_LEASE).into()])?;
+    tx.execute(leases, &[kind.as_str().into(), now.plus(MAX_LEASE).into()])?;
     let first = "UPDATE job SET run_at = $2 WHERE kind = $1 AND phase = 'queued' \
                  AND attempts = 0 AND run_at > $3";
-    let latest = later(now, MAX_FIRST_DELAY);
+    let latest = now.plus(MAX_FIRST_DELAY);
     tx.execute(first, &[kind.as_str().into(), now.into(), latest.into()])?;
     let retries = "UPDATE job SET run_at = $2 WHERE kind = $1 AND phase = 'queued' \
                    AND attempts > 0 AND run_at > $2";
-    tx.execute(retries, &[kind.as_str().into(), later(now, MAX_RETRY_DELAY).into()]).map(drop)
+    tx.execute(retries, &[kind.as_str().into(), now.plus(MAX_RETRY_DELAY).into()]).map(drop)
 }

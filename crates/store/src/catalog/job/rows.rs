@@ -153,6 +153,15 @@ pub(in crate::catalog) fn one(
     tx.one(&sql, &[project.into(), kind.as_str().into(), id.into()], read)
 }
 
+/// Returns the jobs that a condition selects.
+pub(in crate::catalog) fn select(
+    tx: &Tx<'_>,
+    condition: &str,
+    values: &[Value],
+) -> StoreResult<Vec<JobRecord>> {
+    tx.rows(&format!("SELECT {COLUMNS} FROM job WHERE {condition}"), values, read)
+}
+
 /// Extends a lease.
 pub(in crate::catalog) fn renew(
     tx: &Tx<'_>,

@@ -7,10 +7,10 @@
 use ratchet_core::record::media::MediaHash;
 use ratchet_core::time::Timestamp;
 
-use super::{MediaOwner, note_use};
+use super::{MediaOwner, record_reference};
 use crate::StoreResult;
 use crate::catalog::sql::{Row, Tx};
-use crate::catalog::{Catalog, MediaUse};
+use crate::catalog::{Catalog, ReferenceLocation};
 use crate::project::ProjectId;
 
 /// Rows per transaction.
@@ -18,15 +18,15 @@ const SLICE: u64 = 500;
 
 /// A media id found in recorded content.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MediaRef {
+pub struct ContentReference {
     /// May not be the id of any media.
     pub media: String,
-    pub used_in: MediaUse,
+    pub location: ReferenceLocation,
 }
 
 /// A reference to media from a trace or observation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TraceUse {
+pub struct TraceReference {
     pub project: ProjectId,
     pub trace: String,
     /// Empty if the trace itself references it.
@@ -41,10 +41,10 @@ impl Catalog {
     pub(crate) async fn record_media_refs(
         &self,
         project: ProjectId,
-        mentions: Vec<MediaRef>,
+        references: Vec<ContentReference>,
         now: Timestamp,
     ) -> StoreResult<()> {
-        self.transact(move |tx| record_refs(tx, &project, &mentions, now)).await
+        self.transact(move |tx| record_references(tx, &project, &references, now)).await
     }
 
     /// Returns the next traces and observations with media references older than a moment, after a
@@ -52,13 +52,14 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn trace_uses(
+    pub async fn trace_references(
         &self,
-        after: Option<TraceUse>,
+        after: Option<TraceReference>,
         before: Timestamp,
-    ) -> StoreResult<Vec<TraceUse>> {
+    ) -> StoreResult<Vec<TraceReference>> {
         self.transact(move |tx| {
-            let after = after.map(|use_| (use_.project.to_string(), use_.trace, use_.observation));
+            let after =
+                after.map(|after| (after.project.to_string(), after.trace, after.observation));
             let (project, trace, observation) = after.unwrap_or_default();
             let sql = "SELECT DISTINCT project, whole, part FROM media_use \
                        WHERE owner = 'trace' AND noted_at < $1 AND (project > $2 OR (project = $2 \
@@ -67,8 +68,30 @@ impl Catalog {
             let values =
                 [before.into(), project.into(), trace.into(), observation.into(), SLICE.into()];
             tx.rows(sql, &values, |row| {
-                Ok(TraceUse { project: row.get(0)?, trace: row.get(1)?, observation: row.get(2)? })
+                Ok(TraceReference {
+                    project: row.get(0)?,
+                    trace: row.get(1)?,
+                    observation: row.get(2)?,
+                })
             })
+        })
+        .await
+    }
+
+    /// Returns the traces that reference a media file, themselves or in an observation.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn traces_of_media(
+        &self,
+        project: ProjectId,
+        media: String,
+    ) -> StoreResult<Vec<String>> {
+        let sql = "SELECT DISTINCT whole FROM media_use WHERE project = $1 AND media = $2 \
+                   AND owner = 'trace' ORDER BY whole LIMIT $3";
+        self.transact(move |tx| {
+            let key = [(&project).into(), (&media).into(), SLICE.into()];
+            tx.rows(sql, &key, |row| row.get(0))
         })
         .await
     }
@@ -79,15 +102,16 @@ impl Catalog {
     /// Fails only when the database does.
     pub async fn delete_trace_media_refs(
         &self,
-        uses: Vec<TraceUse>,
+        references: Vec<TraceReference>,
         before: Timestamp,
     ) -> StoreResult<()> {
         self.transact(move |tx| {
             let sql = "DELETE FROM media_use WHERE owner = 'trace' AND project = $1 \
                        AND whole = $2 AND part = $3 AND noted_at < $4";
-            for gone in &uses {
-                let (trace, step) = (&gone.trace, &gone.observation);
-                let values = [(&gone.project).into(), trace.into(), step.into(), before.into()];
+            for gone in &references {
+                let (trace, observation) = (&gone.trace, &gone.observation);
+                let values =
+                    [(&gone.project).into(), trace.into(), observation.into(), before.into()];
                 tx.execute(sql, &values)?;
             }
             Ok(())
@@ -156,16 +180,16 @@ impl Catalog {
 }
 
 /// Like [`Catalog::record_media_refs`], within a transaction.
-pub(in crate::catalog) fn record_refs(
+pub(in crate::catalog) fn record_references(
     tx: &Tx<'_>,
     project: &ProjectId,
-    mentions: &[MediaRef],
+    references: &[ContentReference],
     now: Timestamp,
 ) -> StoreResult<()> {
-    for MediaRef { media, used_in } in mentions {
+    for ContentReference { media, location } in references {
         let sql = "SELECT 1 FROM media WHERE project = $1 AND id = $2";
         if tx.exists(sql, &[project.into(), media.into()])? {
-            note_use(tx, project, (media, used_in), now)?;
+            record_reference(tx, project, (media, location), now)?;
         }
     }
     Ok(())

@@ -140,16 +140,7 @@ impl Catalog {
         new: NewNotice,
         now: Timestamp,
     ) -> StoreResult<()> {
-        self.transact(move |tx| {
-            let receivers = RECEIVERS.all(tx, &project)?;
-            let wants =
-                |known: &&NoticeReceiver| !known.is_paused && known.events.contains(&new.kind);
-            for known in receivers.iter().filter(wants) {
-                post(tx, &project, known, &new, now)?;
-            }
-            Ok(())
-        })
-        .await
+        self.transact(move |tx| post_to_subscribers(tx, &project, &new, now)).await
     }
 
     /// Enqueues a notification for one receiver, whatever it subscribes to.
@@ -262,6 +253,21 @@ impl Catalog {
     }
 }
 
+/// Enqueues a notification for every receiver that subscribes to its kind and is not paused.
+pub(in crate::catalog) fn post_to_subscribers(
+    tx: &Tx<'_>,
+    project: &ProjectId,
+    new: &NewNotice,
+    now: Timestamp,
+) -> StoreResult<()> {
+    let receivers = RECEIVERS.all(tx, project)?;
+    let wants = |known: &&NoticeReceiver| !known.is_paused && known.events.contains(&new.kind);
+    for known in receivers.iter().filter(wants) {
+        post(tx, project, known, new, now)?;
+    }
+    Ok(())
+}
+
 fn post(
     tx: &Tx<'_>,
     project: &ProjectId,
@@ -349,7 +355,7 @@ fn gone(tx: &Tx<'_>, tried: &DueDelivery, now: Timestamp) -> StoreResult<()> {
     };
     match kind {
         ReceiverKind::Browser => remove(tx, project, &known, now),
-        ReceiverKind::Webhook => {
+        ReceiverKind::Webhook | ReceiverKind::Slack => {
             let sql = "UPDATE notice_receiver SET is_paused = 1, updated_at = $3 \
                        WHERE project = $1 AND id = $2";
             tx.execute(sql, &[project.into(), (&known.id).into(), now.into()])?;

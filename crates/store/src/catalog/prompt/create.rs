@@ -3,7 +3,8 @@ use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
-use super::{Prompt, find, put_together};
+use super::{PRODUCTION, Prompt, find, put_together};
+use crate::catalog::agent_version::refuse_if_promoted;
 use crate::catalog::sql::{Tx, Value};
 use crate::catalog::versioned::{PROMPTS, described};
 use crate::catalog::{AuditAction, AuditObject, Catalog, redaction};
@@ -30,7 +31,8 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if earlier versions are of the other kind, if a redaction rule matches it, or if a
-    /// reference is missing, is not a text prompt, or is circular.
+    /// reference is missing, is not a text prompt, or is circular, or with a conflict if the label
+    /// `production` moves only by promotion.
     pub async fn create_prompt(
         &self,
         project: ProjectId,
@@ -39,6 +41,9 @@ impl Catalog {
     ) -> StoreResult<Prompt> {
         self.transact(move |tx| {
             check_rules(tx, &project, &new)?;
+            if new.labels.iter().any(|label| label == PRODUCTION) {
+                refuse_if_promoted(tx, &project, &new.name)?;
+            }
             let version = next_version(tx, &project, &new)?;
             let node = Node { id: Uuid::new_v4().to_string(), name: new.name.clone(), version };
             let part = Part { node, body: new.body.clone() };

@@ -3,6 +3,8 @@ use std::collections::BTreeSet;
 use ratchet_core::catalog::prompt::{LATEST, Pick};
 use ratchet_core::time::Timestamp;
 
+use super::PRODUCTION;
+use crate::catalog::agent_version::refuse_if_promoted;
 use crate::catalog::sql::Tx;
 use crate::catalog::versioned::{PROMPTS, VersionedName};
 use crate::catalog::{AuditAction, AuditObject, Catalog};
@@ -30,6 +32,9 @@ impl Catalog {
                 return Err(StoreError::NotFound(format!("Prompt {name}")));
             }
             refuse_if_needed(tx, which, &going)?;
+            if PROMPTS.labelled(tx, which, PRODUCTION)?.is_some_and(|used| going.contains(&used)) {
+                refuse_if_promoted(tx, &project, &name)?;
+            }
             for version in &going {
                 for table in ["prompt_label", "prompt_reference", "prompt"] {
                     let sql = format!(

@@ -1,71 +1,28 @@
 /// Types of leases and reviews.
 mod records;
+/// How the items of a queue are reviewed.
+mod settings;
 
-use ratchet_core::catalog::annotation::{ItemKind, ItemStatus};
-use ratchet_core::catalog::review::{REVIEW_LEASE, ReviewOutcome, ReviewSettings};
+use std::collections::BTreeSet;
+
+use ratchet_core::catalog::annotation::ItemStatus;
+use ratchet_core::catalog::review::{REVIEW_LEASE, ReviewOutcome};
 use ratchet_core::job::JobKind;
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 
 pub use self::records::{NewReview, Review, ReviewEffect, ReviewLease};
-use super::{QueueId, QueueItem, completed_at, find_item, find_queue, texts};
+use super::{QueueId, QueueItem, find_item, find_queue, set_status, texts};
 use crate::StoreResult;
+use crate::catalog::Catalog;
 use crate::catalog::job::{self, JobLease, NewJob};
 use crate::catalog::sql::{FromColumn, Row, Tx, Value};
-use crate::catalog::{AuditAction, AuditObject, Catalog, redaction};
-use crate::project::ProjectId;
 
 const COLUMNS: &str = "id, item, reviewer, outcome, is_correct, judge_error, is_late, seconds, \
                        scores, dataset_items, created_at";
 const KIND: JobKind = JobKind::Review;
 
 impl Catalog {
-    /// Returns how the items of a queue are reviewed.
-    ///
-    /// # Errors
-    /// Fails if the project has no such queue.
-    pub async fn review_settings(&self, of: QueueId) -> StoreResult<ReviewSettings> {
-        self.transact(move |tx| {
-            find_queue(tx, &of)?;
-            settings(tx, &of)
-        })
-        .await
-    }
-
-    /// Sets how the items of a queue are reviewed.
-    ///
-    /// # Errors
-    /// Fails if the project has no such queue, or if a redaction rule matches the instructions.
-    pub async fn set_review_settings(
-        &self,
-        of: QueueId,
-        new: ReviewSettings,
-        now: Timestamp,
-    ) -> StoreResult<()> {
-        self.transact(move |tx| {
-            let queue = find_queue(tx, &of)?;
-            let text = redaction::said(&new.instructions);
-            redaction::must_pass(tx, &of.project, &[("instructions", &text)])?;
-            tx.execute(
-                "INSERT INTO review_settings (project, queue, instructions, reviews, is_blind) \
-                 VALUES ($1, $2, $3, $4, $5) ON CONFLICT (project, queue) DO UPDATE \
-                 SET instructions = $3, reviews = $4, is_blind = $5",
-                &[
-                    (&of.project).into(),
-                    (&of.queue).into(),
-                    (&new.instructions).into(),
-                    new.reviews.into(),
-                    new.is_blind.into(),
-                ],
-            )?;
-            let blind = if new.is_blind { "blind" } else { "not blind" };
-            let became = format!("{} reviews per item, {blind}", new.reviews);
-            let audited = AuditAction::Changed.on(AuditObject::Queue, &queue.id);
-            tx.audit(&of.project, now, &audited.named(&queue.name).became(became))
-        })
-        .await
-    }
-
     /// Gives a reviewer an item to review: the one they hold already, the wanted one, or the first
     /// that is pending, free and not reviewed by them. Returns `None` if there is none.
     ///
@@ -82,10 +39,7 @@ impl Catalog {
             find_queue(tx, &of)?;
             let found = match wanted {
                 Some(item) => Some(item),
-                None => match held_item(tx, &of, &reviewer, now)? {
-                    Some(item) => Some(item),
-                    None => free_item(tx, &of, &reviewer, now)?,
-                },
+                None => next_item(tx, &of, &reviewer, now)?,
             };
             let Some(item) = found else { return Ok(None) };
             claim(tx, &of, (&reviewer, find_item(tx, &of, &item)?), now)
@@ -127,7 +81,9 @@ impl Catalog {
                 return Ok(ReviewEffect::Late);
             }
             job::forget(tx, (&of.project, KIND, &new.reviewer), Some(&job_id(&of, &item.id)))?;
-            if new.is_skipped || answered(tx, &of, &item.id)? < settings(tx, &of)?.reviews.into() {
+            if new.is_skipped
+                || answered(tx, &of, &item.id)? < settings::read(tx, &of)?.reviews as usize
+            {
                 return Ok(ReviewEffect::Counted);
             }
             set_status(tx, &of, &item, ItemStatus::Completed, now)?;
@@ -156,13 +112,8 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<Option<Review>> {
         self.transact(move |tx| {
-            let sql = format!(
-                "SELECT {COLUMNS} FROM annotation_review WHERE project = $1 AND queue = $2 \
-                 AND reviewer = $3 AND outcome <> 'undone' \
-                 ORDER BY created_at DESC, id LIMIT 1"
-            );
-            let key = [(&of.project).into(), (&of.queue).into(), (&reviewer).into()];
-            let Some(last) = tx.one(&sql, &key, read)? else { return Ok(None) };
+            let mut given = select(tx, &of, "reviewer = $3 AND outcome <> 'undone'", &[&reviewer])?;
+            let Some(last) = given.pop() else { return Ok(None) };
             tx.execute(
                 "UPDATE annotation_review SET outcome = 'undone' \
                  WHERE project = $1 AND queue = $2 AND id = $3",
@@ -186,48 +137,7 @@ impl Catalog {
     /// # Errors
     /// Fails only when the database does.
     pub async fn reviews(&self, of: QueueId) -> StoreResult<Vec<Review>> {
-        self.transact(move |tx| {
-            let sql = format!(
-                "SELECT {COLUMNS} FROM annotation_review WHERE project = $1 AND queue = $2 \
-                 AND outcome <> 'undone' ORDER BY created_at, id"
-            );
-            tx.rows(&sql, &[(&of.project).into(), (&of.queue).into()], read)
-        })
-        .await
-    }
-
-    /// Returns whether an object is in any queue of the project.
-    ///
-    /// # Errors
-    /// Fails only when the database does.
-    pub async fn is_in_queue(
-        &self,
-        project: ProjectId,
-        (kind, object): (ItemKind, String),
-    ) -> StoreResult<bool> {
-        let sql = "SELECT 1 FROM annotation_item WHERE project = $1 AND object_kind = $2 \
-                   AND object = $3";
-        self.transact(move |tx| {
-            tx.exists(sql, &[(&project).into(), kind.as_str().into(), (&object).into()])
-        })
-        .await
-    }
-
-    /// Returns the ids of the queues that a person is assigned to.
-    ///
-    /// # Errors
-    /// Fails only when the database does.
-    pub async fn assigned_queues(
-        &self,
-        project: ProjectId,
-        person: String,
-    ) -> StoreResult<Vec<String>> {
-        let sql = "SELECT queue FROM annotation_assignment WHERE project = $1 AND person = $2 \
-                   ORDER BY queue";
-        self.transact(move |tx| {
-            tx.rows(sql, &[(&project).into(), (&person).into()], |row| row.get(0))
-        })
-        .await
+        self.transact(move |tx| select(tx, &of, "outcome <> 'undone'", &[])).await
     }
 
     /// Returns who holds an item, if anyone does.
@@ -256,55 +166,22 @@ fn job_lease(of: &QueueId, item: &str, number: u64) -> JobLease {
     JobLease { project: of.project.clone(), kind: KIND, id: job_id(of, item), number }
 }
 
-fn settings(tx: &Tx<'_>, of: &QueueId) -> StoreResult<ReviewSettings> {
-    let sql = "SELECT instructions, reviews, is_blind FROM review_settings \
-               WHERE project = $1 AND queue = $2";
-    let read = |row: &Row<'_>| {
-        Ok(ReviewSettings {
-            instructions: row.get(0)?,
-            reviews: row.get(1)?,
-            is_blind: row.get(2)?,
-        })
-    };
-    let found = tx.one(sql, &[(&of.project).into(), (&of.queue).into()], read)?;
-    Ok(found.unwrap_or_default())
-}
-
-/// The pending item that a reviewer holds.
-fn held_item(
+/// The pending item that a reviewer holds, or else the first that no one holds and that they have
+/// not reviewed.
+fn next_item(
     tx: &Tx<'_>,
     of: &QueueId,
     reviewer: &str,
     now: Timestamp,
 ) -> StoreResult<Option<String>> {
-    let sql = "SELECT i.id FROM annotation_item i JOIN job j ON j.project = i.project \
-               AND j.kind = $3 AND j.id = i.queue || '/' || i.id \
-               WHERE i.project = $1 AND i.queue = $2 AND i.status = 'PENDING' AND j.owner = $4 \
-               AND j.phase = 'leased' AND j.expires_at > $5 ORDER BY i.created_at, i.id LIMIT 1";
-    let key = [
-        (&of.project).into(),
-        (&of.queue).into(),
-        KIND.as_str().into(),
-        reviewer.into(),
-        now.into(),
-    ];
-    tx.one(sql, &key, |row| row.get(0))
-}
-
-/// The first pending item that no one else holds and that the reviewer has not reviewed.
-fn free_item(
-    tx: &Tx<'_>,
-    of: &QueueId,
-    reviewer: &str,
-    now: Timestamp,
-) -> StoreResult<Option<String>> {
-    let sql = "SELECT i.id FROM annotation_item i \
+    let sql = "SELECT i.id FROM annotation_item i LEFT JOIN job j ON j.project = i.project \
+               AND j.kind = $3 AND j.id = i.queue || '/' || i.id AND j.phase = 'leased' \
+               AND j.expires_at > $5 \
                WHERE i.project = $1 AND i.queue = $2 AND i.status = 'PENDING' \
-               AND NOT EXISTS (SELECT 1 FROM job j WHERE j.project = i.project AND j.kind = $3 \
-               AND j.id = i.queue || '/' || i.id AND j.phase = 'leased' AND j.expires_at > $5) \
+               AND (j.owner = $4 OR (j.id IS NULL \
                AND NOT EXISTS (SELECT 1 FROM annotation_review r WHERE r.project = i.project \
                AND r.queue = i.queue AND r.item = i.id AND r.reviewer = $4 \
-               AND r.outcome <> 'undone') ORDER BY i.created_at, i.id LIMIT 1";
+               AND r.outcome <> 'undone'))) ORDER BY j.id IS NULL, i.created_at, i.id LIMIT 1";
     let key = [
         (&of.project).into(),
         (&of.queue).into(),
@@ -325,10 +202,8 @@ fn claim(
     if item.status != ItemStatus::Pending {
         return Ok(None);
     }
-    let sql = "SELECT COUNT(*) FROM annotation_review WHERE project = $1 AND queue = $2 \
-               AND item = $3 AND reviewer = $4";
-    let key = [(&of.project).into(), (&of.queue).into(), (&item.id).into(), reviewer.into()];
-    let attempt = tx.one(sql, &key, |row| row.get(0))?.unwrap_or(0);
+    let earlier = select(tx, of, "item = $3 AND reviewer = $4", &[&item.id, reviewer])?;
+    let attempt = earlier.len() as u64;
     let id = job_id(of, &item.id);
     let held = job::one(tx, &of.project, KIND, &id)?;
     if let Some(held) = held.filter(|job| job.owner.as_deref() == Some(reviewer)) {
@@ -370,40 +245,26 @@ fn is_ours(
     Ok(!is_lost)
 }
 
-fn answered(tx: &Tx<'_>, of: &QueueId, item: &str) -> StoreResult<u64> {
-    let sql = "SELECT COUNT(DISTINCT reviewer) FROM annotation_review WHERE project = $1 \
-               AND queue = $2 AND item = $3 AND outcome = 'answered'";
-    let key = [(&of.project).into(), (&of.queue).into(), item.into()];
-    Ok(tx.one(sql, &key, |row| row.get(0))?.unwrap_or(0))
+/// People who answered about an item.
+fn answered(tx: &Tx<'_>, of: &QueueId, item: &str) -> StoreResult<usize> {
+    let answers = select(tx, of, "item = $3 AND outcome = 'answered'", &[item])?;
+    let people: BTreeSet<String> = answers.into_iter().map(|review| review.reviewer).collect();
+    Ok(people.len())
 }
 
-fn set_status(
-    tx: &Tx<'_>,
-    of: &QueueId,
-    item: &QueueItem,
-    status: ItemStatus,
-    now: Timestamp,
-) -> StoreResult<()> {
-    tx.insert(
-        "UPDATE annotation_item SET status = $1, completed_at = $2, updated_at = $3 \
-         WHERE project = $4 AND queue = $5 AND id = $6",
-        &[
-            status.as_str().into(),
-            completed_at(status, now).into(),
-            now.into(),
-            (&of.project).into(),
-            (&of.queue).into(),
-            (&item.id).into(),
-        ],
-        || format!("a pending item for {} {}", item.kind.as_str(), item.object),
-    )
+/// Reviews of a queue that meet a condition on `$3`, `$4` …, oldest first.
+fn select(tx: &Tx<'_>, of: &QueueId, condition: &str, values: &[&str]) -> StoreResult<Vec<Review>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM annotation_review WHERE project = $1 AND queue = $2 \
+         AND {condition} ORDER BY created_at, id"
+    );
+    let key = [(&of.project).into(), (&of.queue).into()];
+    let key: Vec<Value> = key.into_iter().chain(values.iter().map(|one| (*one).into())).collect();
+    tx.rows(&sql, &key, read)
 }
 
 fn find(tx: &Tx<'_>, of: &QueueId, id: &str) -> StoreResult<Option<Review>> {
-    let sql = format!(
-        "SELECT {COLUMNS} FROM annotation_review WHERE project = $1 AND queue = $2 AND id = $3"
-    );
-    tx.one(&sql, &[(&of.project).into(), (&of.queue).into(), id.into()], read)
+    Ok(select(tx, of, "id = $3", &[id])?.pop())
 }
 
 fn insert(

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use ratchet_core::job::{JobKind, JobPhase, MAX_LEASE, Retry, later};
+use ratchet_core::job::{JobKind, JobPhase, MAX_LEASE, Retry};
 use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ impl ScheduleRun {
     /// Returns whether a server has it. A lease of the far future was granted before the clock was
     /// set back, and counts as expired.
     pub fn is_leased(&self, now: Timestamp) -> bool {
-        self.leased_until.is_some_and(|until| until > now && until <= later(now, MAX_LEASE))
+        self.leased_until.is_some_and(|until| until > now && until <= now.plus(MAX_LEASE))
     }
 
     /// Returns whether a person requested it, and no server has had it yet.

@@ -2,7 +2,8 @@ use super::Value;
 
 /// Tables that clients fill with content. Settings, keys, logins, jobs and the audit log are not
 /// among them: they must work when the disk is full, so that somebody can make room.
-const CONTENT_TABLES: [&str; 17] = [
+const CONTENT_TABLES: [&str; 23] = [
+    "agent_version",
     "annotation_item",
     "annotation_queue",
     "annotation_review",
@@ -10,9 +11,13 @@ const CONTENT_TABLES: [&str; 17] = [
     "dataset",
     "dataset_item",
     "document",
+    "experiment_answer",
+    "experiment_run",
+    "gate",
     "media",
     "model",
     "product_feedback",
+    "promotion",
     "prompt",
     "review_draw",
     "review_item",
@@ -20,6 +25,7 @@ const CONTENT_TABLES: [&str; 17] = [
     "score_config",
     "skill",
     "skill_content",
+    "target_chat",
 ];
 
 /// Approximate bytes of a row without its texts.

@@ -1,3 +1,4 @@
+use ratchet_core::id::TraceId;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 
@@ -86,6 +87,29 @@ pub(in crate::embedded) fn items(
         }
     }
     Ok(page)
+}
+
+/// The items whose runs are some traces.
+pub(in crate::embedded) fn items_of_traces(
+    db: &Connection,
+    project: &ProjectId,
+    traces: &[TraceId],
+) -> StoreResult<Vec<StoredExperimentItem>> {
+    let Some(project) = number(db, project)? else { return Ok(Vec::new()) };
+    let sql = format!(
+        "SELECT {EXPERIMENT_COLUMNS}, {ITEM_COLUMNS} FROM {ITEMS} \
+         WHERE i.project = ? AND i.trace = ? ORDER BY i.no"
+    );
+    let read = || -> rusqlite::Result<Vec<StoredExperimentItem>> {
+        let mut statement = db.prepare_cached(&sql)?;
+        let mut found = Vec::new();
+        for trace in traces {
+            let rows = statement.query_map(params![project, Column(trace)], read_item)?;
+            found.extend(rows.collect::<rusqlite::Result<Vec<_>>>()?);
+        }
+        Ok(found)
+    };
+    read().map_err(StoreError::database)
 }
 
 /// The experiments over one dataset, newest first.

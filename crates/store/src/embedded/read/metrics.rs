@@ -32,12 +32,13 @@ pub(in crate::embedded) fn of_traces(
     filter.traces(&query.conditions)?;
     let tests = filter.content.clone();
     // The row's own columns come first if its content is needed.
-    let carried = if tests.is_empty() { String::new() } else { trace_row::COLUMNS.to_owned() };
+    let leading_columns =
+        if tests.is_empty() { String::new() } else { trace_row::COLUMNS.to_owned() };
     let scan = Scan {
         time: "t.timestamp",
         from: "FROM trace t".to_owned(),
         filter,
-        carried,
+        leading_columns,
         kind: filter::trace_kind,
     };
     let mut blocks = Blocks::new(db);
@@ -86,12 +87,12 @@ fn observations(
     let needs_trace = scan::columns_of(query).into_iter().any(filter::is_of_trace);
     let from = if needs_trace { way.from() } else { "FROM observation o" };
     let tests = filter.content.clone();
-    let carried = if tests.is_empty() { "" } else { "o.payload, o.entry" };
+    let leading_columns = if tests.is_empty() { "" } else { "o.payload, o.entry" };
     let scan = Scan {
         time: "o.start",
         from: from.to_owned(),
         filter,
-        carried: carried.to_owned(),
+        leading_columns: leading_columns.to_owned(),
         kind: filter::observation_kind,
     };
     let mut blocks = Blocks::new(db);
@@ -114,17 +115,18 @@ pub(in crate::embedded) fn of_scores(
     filter.within("s.timestamp", query.range);
     filter.scores(&query.conditions)?;
     let tests = filter.content.clone();
-    let carried = if tests.is_empty() { String::new() } else { score_row::COLUMNS.to_owned() };
+    let leading_columns =
+        if tests.is_empty() { String::new() } else { score_row::COLUMNS.to_owned() };
     let from = format!("FROM {}", score::from(&scan::columns_of(query)));
-    let scan = Scan { time: "s.timestamp", from, filter, carried, kind: score::kind };
+    let scan = Scan { time: "s.timestamp", from, filter, leading_columns, kind: score::kind };
     let mut table = Table::new(exact(query));
     let rows_read = scan.read(db, query, &mut table, |row| {
         if tests.is_empty() {
             return Ok(true);
         }
         let Some(score) = score_row::read(row)?.into_score() else { return Ok(false) };
-        let carried = Content { metadata: score.metadata, ..Content::default() };
-        Ok(content::passes(&carried, &tests))
+        let content = Content { metadata: score.metadata, ..Content::default() };
+        Ok(content::passes(&content, &tests))
     })?;
     Ok(MetricsAnswer { rows: table.into_rows(), source: AggregateSource::Scan, rows_read })
 }

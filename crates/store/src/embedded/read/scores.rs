@@ -46,8 +46,8 @@ pub(in crate::embedded) fn list(db: &Connection, query: &ScoreQuery) -> StoreRes
         let keys = vec![row.get(11)?, row.get(0)?];
         let Some(row) = score_row::read(row)?.into_score() else { return Ok(None) };
         if !tests.is_empty() {
-            let carried = Content { metadata: row.metadata.clone(), ..Content::default() };
-            if !content::passes(&carried, &tests) {
+            let content = Content { metadata: row.metadata.clone(), ..Content::default() };
+            if !content::passes(&content, &tests) {
                 return Ok(None);
             }
         }

@@ -2,7 +2,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ratchet_core::job::{JobPhase, MAX_FIRST_DELAY, MAX_LEASE, MAX_RETRY_DELAY, later};
+use ratchet_core::job::{JobPhase, MAX_FIRST_DELAY, MAX_LEASE, MAX_RETRY_DELAY};
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::JobRecord;
 
@@ -91,7 +91,7 @@ impl ModelJob {
     }
 
     fn hand_out(&mut self, lease: Duration, now: Timestamp) {
-        self.is_at = Place::Out(later(now, lease));
+        self.is_at = Place::Out(now.plus(lease));
         self.attempts += 1;
         self.lease += 1;
     }
@@ -147,7 +147,7 @@ impl ModelQueue {
     }
 
     pub(super) fn renew(&mut self, key: (&str, u64), lease: Duration, now: Timestamp) -> bool {
-        self.held(key, |job| job.is_at = Place::Out(later(now, lease)))
+        self.held(key, |job| job.is_at = Place::Out(now.plus(lease)))
     }
 
     pub(super) fn complete(&mut self, key: (&str, u64)) -> bool {
@@ -264,11 +264,11 @@ impl ModelQueue {
     fn shorten(&mut self, now: Timestamp) {
         for job in self.jobs.values_mut() {
             match job.is_at {
-                Place::Out(until) => job.is_at = Place::Out(until.min(later(now, MAX_LEASE))),
+                Place::Out(until) => job.is_at = Place::Out(until.min(now.plus(MAX_LEASE))),
                 Place::Waiting(at) if job.attempts > 0 => {
-                    job.wait_until(at.min(later(now, MAX_RETRY_DELAY)));
+                    job.wait_until(at.min(now.plus(MAX_RETRY_DELAY)));
                 }
-                Place::Waiting(at) if at > later(now, MAX_FIRST_DELAY) => job.wait_until(now),
+                Place::Waiting(at) if at > now.plus(MAX_FIRST_DELAY) => job.wait_until(now),
                 Place::Waiting(_) | Place::Done | Place::Dead => {}
             }
         }

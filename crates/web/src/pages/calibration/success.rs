@@ -58,26 +58,6 @@ pub(super) fn draw(
     })
 }
 
-/// Says what signals count in this project, if a person applied overrides.
-pub(super) fn overrides(web: &Web, ctx: &RequestContext) -> PageResult<Markup> {
-    let found = web.signal_overrides(&ctx.project_id()).map_err(|_| {
-        PageError::Bad("the signal overrides of this project cannot be read".to_owned())
-    })?;
-    let Some((overrides, is_used)) = found else { return Ok(html! {}) };
-    Ok(html! {
-        h2 { "Signal overrides of the offline judge" }
-        p {
-            "Version " (overrides.version) ", drafted from labels and applied by a person. "
-            @if !is_used { b { "Not in use" } ": they are about other signals." }
-        }
-        ul {
-            @for (name, change) in &overrides.dimension {
-                li { (name) ": base " (change.base) ". " span.muted { (change.checked) "." } }
-            }
-        }
-    })
-}
-
 fn fitted(model: &SuccessModel) -> Markup {
     let weights = model.weights();
     let weights = weights.into_iter().filter(|(_, weight)| weight.abs() >= MIN_NAMED);

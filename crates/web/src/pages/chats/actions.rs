@@ -267,7 +267,7 @@ pub(super) async fn rewind(
         return outcome::answer((&web, &ctx), &headers, &id, (went, "")).await;
     };
     let is_sure = form.get("sure") == Some("yes");
-    let way = if is_sure { Rewind::Do } else { Rewind::Try };
+    let way = if is_sure { Rewind::Apply } else { Rewind::DryRun };
     match hands(&web, &ctx)?.service.rewind(ctx.project_id(), chat.id, message, way).await {
         Ok(_) if is_sure => {
             let went = Ok(Some("rewound"));

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use ratchet_core::calendar::Granularity;
 use ratchet_core::catalog::dashboard::widget::Widget;
-use ratchet_core::catalog::filter::FilterCondition;
+use ratchet_core::catalog::filter::{FilterCondition, FilterKind, Operator};
 use ratchet_core::money::Money;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::dashboards::QueryProblem;
@@ -26,6 +26,9 @@ use crate::time_buckets;
 use crate::time_buckets::TimeBuckets;
 use crate::viewer_time::ViewerTime;
 use crate::web::Web;
+
+/// The column of environments in filters of charts.
+const ENVIRONMENT: &str = "environment";
 
 pub(super) struct ChartData {
     pub(super) shape: Shape,
@@ -78,8 +81,9 @@ async fn answer(
     besides: &[FilterCondition],
 ) -> PageResult<Result<ChartData, ChartError>> {
     let mut besides = besides.to_vec();
-    besides.extend(of_scope(ctx));
     let time = time(web, ctx).await?;
+    besides.extend(of_scope(ctx));
+    besides.extend(production(web, ctx, chart, time).await?);
     let width = time_buckets::width(time.0, time.1);
     let asked = widget::asks(ctx.project_id(), chart, &besides, (time, width));
     let (mut question, shape) = match asked {
@@ -137,6 +141,29 @@ fn of_scope(ctx: &RequestContext) -> Vec<FilterCondition> {
     let terms = environment.into_iter().chain(agent);
     let terms = terms.map(|(field, word)| Term::word(field, word)).collect();
     Filter { terms }.to_stored(Counted::Observations).unwrap_or_default()
+}
+
+/// Leaves judges and experiments out of a chart that is not about environments itself.
+async fn production(
+    web: &Web,
+    ctx: &RequestContext,
+    chart: &Widget,
+    (from, to): (Timestamp, Timestamp),
+) -> PageResult<Option<FilterCondition>> {
+    let is_about = chart.dimensions.iter().any(|by| by.field == ENVIRONMENT)
+        || chart.filters.iter().any(|filter| filter.column == ENVIRONMENT);
+    if is_about {
+        return Ok(None);
+    }
+    let range = TimeRange { from: Some(from), to: Some(to) };
+    let left_out = sums::left_out(web, ctx, range).await?;
+    Ok((!left_out.is_empty()).then(|| FilterCondition {
+        column: ENVIRONMENT.to_owned(),
+        operator: Operator::NoneOf,
+        kind: FilterKind::StringOptions,
+        value: left_out.into(),
+        key: None,
+    }))
 }
 
 /// How many records the figures are made of: the last figure of each row, or all of its bins.

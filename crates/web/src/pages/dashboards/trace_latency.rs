@@ -51,10 +51,11 @@ pub(super) async fn read(
         ScanRange::Since(_) | ScanRange::All => None,
     };
     let range = range.and(TimeRange { from: since, to: None });
+    let left_out = sums::left_out(web, ctx, range).await?;
     let every = |every| MetricsQuery {
         project: ctx.project_id(),
         range,
-        conditions: conditions(ctx),
+        conditions: conditions(ctx, left_out.clone()),
         by: Vec::new(),
         every,
         metrics: metrics(),
@@ -90,10 +91,12 @@ fn metrics() -> Vec<MetricRequest<TraceColumn>> {
     PERCENTILES.into_iter().map(percentile).chain([count]).collect()
 }
 
-fn conditions(ctx: &RequestContext) -> Vec<Condition<TraceColumn>> {
+fn conditions(ctx: &RequestContext, left_out: Vec<String>) -> Vec<Condition<TraceColumn>> {
     let equals = |column, word: &Option<String>| Some(Condition::equals(column, word.as_deref()?));
     let environment = equals(TraceColumn::Environment, &ctx.scope.environment);
-    environment.into_iter().chain(equals(TraceColumn::Agent, &ctx.scope.agent)).collect()
+    let left_out = sums::without(TraceColumn::Environment, left_out);
+    let agent = equals(TraceColumn::Agent, &ctx.scope.agent);
+    environment.into_iter().chain(left_out).chain(agent).collect()
 }
 
 fn number(row: &MetricsRow, at: usize) -> Option<f64> {

@@ -10,7 +10,7 @@ use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
 use crate::frame::{Page, Section, menu};
 use crate::page_error::{PageError, PageResult};
-use crate::pages::table_export;
+use crate::pages::{dataset_guide, table_export};
 use crate::request_context::{Link, Params, RequestContext};
 use crate::web::Web;
 
@@ -90,6 +90,7 @@ pub(super) async fn items(
     let total = items.total.unwrap_or_default();
     let project = ctx.project_id();
     let moments = web.store.catalog.dataset_moments(project, dataset.id.clone(), MOMENTS).await?;
+    let guide = guide(&web, &ctx, (&dataset, &asked)).await?;
     let mut page = begin(&dataset, &ctx);
     if ctx.viewer.can_change() {
         page.action = actions(&dataset, &ctx);
@@ -97,6 +98,7 @@ pub(super) async fn items(
     page.body = html! {
         (form::done_toast(&ctx))
         (tabs(&dataset, &ctx, "Items"))
+        (guide)
         (as_of(&asked, &moments, total, (&dataset, &ctx)))
         @if total == 0 { (no_items(&asked, &dataset, &ctx)) } @else {
             (table::table(&drawn(&items.rows, &dataset, &asked, &ctx)))
@@ -104,6 +106,21 @@ pub(super) async fn items(
         }
     };
     Ok(page.show(&ctx))
+}
+
+/// What the current dataset still needs, by the traffic of the agent that it belongs to.
+async fn guide(
+    web: &Web,
+    ctx: &RequestContext,
+    (dataset, asked): (&Dataset, &ItemFilter),
+) -> PageResult<Markup> {
+    if asked.as_of.is_some() || asked.status == DatasetStatus::Archived {
+        return Ok(html! {});
+    }
+    let agents = web.store.catalog.agents(ctx.project_id()).await?;
+    let owner = agents.iter().find(|agent| agent.settings.datasets.contains(&dataset.name));
+    let agent = owner.map(|agent| agent.name.as_str()).or(ctx.scope.agent.as_deref());
+    dataset_guide::guide(web, ctx, agent, std::slice::from_ref(&dataset.name)).await
 }
 
 fn actions(dataset: &Dataset, ctx: &RequestContext) -> Markup {

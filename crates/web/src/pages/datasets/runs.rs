@@ -7,10 +7,10 @@ use maud::{Markup, html};
 use ratchet_core::record::limit::elide;
 use ratchet_store::catalog::Dataset;
 use ratchet_store::experiment::{Experiment, RunQuery};
-use ratchet_store::query::{Detail, Paging};
+use ratchet_store::query::Paging;
 
-use super::one;
-use super::results::{self, RunResult};
+use super::results::{self, RunDetail, RunResult};
+use super::{one, score_values};
 use crate::components::{copy, empty, figure, table};
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
@@ -43,7 +43,7 @@ pub(super) async fn show(
     let found = web.store.telemetry.runs(query).await?;
     let mut runs = Vec::new();
     for run in found.rows {
-        let results = results::results(&web, &ctx, run.id.clone(), Detail::Row).await?;
+        let results = results::results(&web, &ctx, run.id.clone(), RunDetail::Scores).await?;
         runs.push(Run { run, results });
     }
     let mut page = one::begin(&dataset, &ctx);
@@ -71,12 +71,12 @@ fn names(runs: &[Run]) -> Vec<String> {
 }
 
 fn mean(run: &Run, name: &str) -> Markup {
-    let scores = results::by_score(&run.results);
+    let scores = score_values::by_score(&run.results);
     let found = scores.into_iter().find(|score| score.name == name);
-    results::mean(&found.unwrap_or_default())
+    score_values::mean(&found.unwrap_or_default())
 }
 
-/// The runs, two of which can be chosen to be compared.
+/// The runs, of which a baseline and candidates can be chosen to be compared.
 fn chooser(runs: &[Run], dataset: &Dataset, ctx: &RequestContext) -> Markup {
     let action = ctx.to(&["datasets", &dataset.name, "compare"]);
     let names = names(runs);
@@ -109,16 +109,17 @@ fn row(
     (dataset, ctx): (&Dataset, &RequestContext),
 ) -> Markup {
     let run = &one.run;
-    let choice = |side: &str, chosen: bool| {
+    // Several candidates can be compared with one baseline.
+    let choice = |side: &str, kind: &str, chosen: bool| {
         html! {
-            input type="radio" name=(side) value=(run.id) checked[chosen]
+            input type=(kind) name=(side) value=(run.id) checked[chosen]
                   aria-label={ (run.name) " as " (side) };
         }
     };
     html! {
         tr {
-            td data-label="Baseline" { (choice("before", index == 1)) }
-            td data-label="Candidate" { (choice("after", index == 0)) }
+            td data-label="Baseline" { (choice("before", "radio", index == 1)) }
+            td data-label="Candidate" { (choice("after", "checkbox", index == 0)) }
             td { a.row-link href=(ctx.to(&["datasets", &dataset.name, "runs", &run.id])) { bdi { (run.name) } } }
             td.num data-label="Items" { (figure::grouped(one.results.len() as u64)) }
             @for name in names { td data-label={ "Mean " (name) } { (mean(one, name)) } }
@@ -130,7 +131,8 @@ fn row(
 
 fn no_runs() -> Markup {
     let how = html! {
-        p { "A run executes an agent on every item." }
+        p { "A run executes an agent on every item. With Ratchet's own runner, or with a Langfuse SDK:" }
+        (copy::snippet("ratchet experiment run --dataset refunds --target target.toml --evaluator exact"))
         (copy::snippet("dataset = langfuse.get_dataset(\"refunds\")\ndataset.run_experiment(name=\"baseline\", task=lambda item, **_: agent(item.input))"))
     };
     empty::empty("No runs yet.", &how)

@@ -1,6 +1,6 @@
 use maud::{Markup, html};
 use ratchet_core::quality::report::{
-    WeekReport, agent_words, counted, finding_words, interval_words,
+    WeekReport, agent_words, counted, finding_words, interval_words, signed,
 };
 use ratchet_core::quality::synthesis::{AgentStats, WeekFinding};
 use ratchet_store::aggregate::Sums;
@@ -84,8 +84,12 @@ fn worst(report: &WeekReport, drop: Option<&WeekFinding>, ctx: &RequestContext) 
                 provenance: finding_words(finding),
             },
             change: Some(format!(
-                "{:+.2} ({lower:+.2} to {upper:+.2}), was {:.2}, n = {}",
-                finding.change, finding.before.mean, finding.before.n
+                "{} ({} to {}), was {:.2}, n = {}",
+                signed(finding.change),
+                signed(lower),
+                signed(upper),
+                finding.before.mean,
+                finding.before.n
             )),
             link: Some(reports::failed_calls(ctx, report, finding).to_string()),
             ..Stat::default()

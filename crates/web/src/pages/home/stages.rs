@@ -1,5 +1,8 @@
 use maud::{Markup, html};
-use ratchet_store::catalog::PromptQuery;
+use ratchet_core::promotion::state::PromotionState;
+use ratchet_core::promotion::watch::WatchResult;
+use ratchet_core::record::limit::elide;
+use ratchet_store::catalog::PromotionQuery;
 use ratchet_store::experiment::ExperimentQuery;
 use ratchet_store::query::{
     Condition, Matching, PageNumber, Paging, ScoreColumn, TallyQuery, TraceColumn,
@@ -9,6 +12,7 @@ use crate::components::figure;
 use crate::frame::Section;
 use crate::page_error::PageResult;
 use crate::request_context::{Link, RequestContext};
+use crate::sums;
 use crate::web::Web;
 
 /// One stage of the loop: its number and its next action.
@@ -21,6 +25,8 @@ pub(super) struct StageCard {
     link: Option<Link>,
 }
 
+/// Bytes of a name that are shown.
+const NAME: usize = 40;
 /// Above this number, experiments are shown as "many".
 const MANY: u64 = 100;
 /// Maximum number of records counted; above, a lower bound is shown.
@@ -42,7 +48,8 @@ async fn recorded(web: &Web, ctx: &RequestContext) -> PageResult<StageCard> {
     let query = TallyQuery {
         project: ctx.project_id(),
         range: ctx.range(),
-        conditions: in_environment(ctx, TraceColumn::Environment)
+        conditions: in_environment(web, ctx, TraceColumn::Environment)
+            .await?
             .into_iter()
             .chain(
                 ctx.scope
@@ -67,7 +74,7 @@ async fn scored(web: &Web, ctx: &RequestContext) -> PageResult<StageCard> {
     let query = TallyQuery {
         project: ctx.project_id(),
         range: ctx.range(),
-        conditions: in_environment(ctx, ScoreColumn::Environment),
+        conditions: in_environment(web, ctx, ScoreColumn::Environment).await?,
         at_most: COUNTED,
     };
     let scores = web.store.telemetry.matching_scores(query).await?;
@@ -82,9 +89,17 @@ async fn scored(web: &Web, ctx: &RequestContext) -> PageResult<StageCard> {
     })
 }
 
-fn in_environment<C>(ctx: &RequestContext, column: C) -> Vec<Condition<C>> {
-    let chosen = ctx.scope.environment.as_deref();
-    chosen.map(|environment| Condition::equals(column, environment)).into_iter().collect()
+/// The chosen environment, or all but those of judges and experiments.
+async fn in_environment<C>(
+    web: &Web,
+    ctx: &RequestContext,
+    column: C,
+) -> PageResult<Vec<Condition<C>>> {
+    let condition = match ctx.scope.environment.as_deref() {
+        Some(chosen) => Some(Condition::equals(column, chosen)),
+        None => sums::without(column, sums::left_out(web, ctx, ctx.range()).await?),
+    };
+    Ok(condition.into_iter().collect())
 }
 
 /// The count, or a lower bound.
@@ -140,22 +155,42 @@ async fn gated(web: &Web, ctx: &RequestContext) -> PageResult<StageCard> {
     })
 }
 
+/// What waits for whom on the way to production.
 async fn promoted(web: &Web, ctx: &RequestContext) -> PageResult<StageCard> {
-    let query = PromptQuery {
+    let query = PromotionQuery {
         project: ctx.project_id(),
-        name: None,
-        label: Some("production".to_owned()),
-        tag: None,
-        updated: ctx.range(),
-        page: PageNumber { page: 1, limit: 1 },
+        agent: ctx.scope.agent.clone(),
+        page: PageNumber { page: 1, limit: MANY },
     };
-    let promoted = web.store.catalog.prompts(query).await?.total.unwrap_or_default();
+    let found = web.store.catalog.promotions(query).await?.rows;
+    let worse = found.iter().find(|stored| {
+        let promotion = &stored.promotion;
+        let is_worse = promotion.watch.as_ref().is_some_and(WatchResult::is_worse);
+        promotion.state == PromotionState::Live && is_worse
+    });
+    let open: Vec<_> = found.iter().filter(|stored| stored.promotion.state.is_open()).collect();
+    let next = match (worse, open.first()) {
+        (Some(worse), _) => {
+            format!("{}: worse after its promotion", elide(&worse.promotion.agent, NAME))
+        }
+        (None, Some(first)) => {
+            let agent = first.promotion.agent.clone();
+            let responsible =
+                web.store.catalog.responsible(ctx.project_id(), agent.clone()).await?;
+            let missing = first.promotion.criteria(&responsible);
+            let who = missing.iter().find(|state| !state.is_met);
+            let who = who.map_or("a start", |state| state.who.as_str());
+            format!("{} waits for {}", elide(&agent, NAME), elide(who, 2 * NAME))
+        }
+        (None, None) if found.is_empty() => "Promote a version".to_owned(),
+        (None, None) => "View promotions".to_owned(),
+    };
     Ok(StageCard {
         stage: "Promote",
-        number: figure::count(promoted),
-        unit: "prompts changed in production",
-        next: "View prompts".to_owned(),
-        link: Some(Section::Prompts.link(ctx)),
+        number: figure::count(open.len() as u64),
+        unit: "promotions waiting",
+        next,
+        link: Some(Section::Promotions.link(ctx)),
     })
 }
 

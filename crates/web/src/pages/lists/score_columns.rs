@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use ratchet_core::record::score::{Score, ScoreTarget, ScoreValue};
+use ratchet_core::catalog::review::{CORRECTNESS, QUALITY};
+use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget, ScoreValue};
 use ratchet_store::StoreResult;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{Condition, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TimeRange};
@@ -20,7 +21,26 @@ const SAMPLE: u64 = 500;
 
 /// What was judged of some rows, by row and by name.
 #[derive(Debug, Default)]
-pub(super) struct Scored(BTreeMap<String, BTreeMap<String, Verdicts>>);
+pub(super) struct Scored(BTreeMap<String, BTreeMap<String, ByPeople>>);
+
+/// Scores of one name on one row: where people gave some, they supersede the others, which stay
+/// visible.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct ByPeople {
+    people: Verdicts,
+    others: Verdicts,
+}
+
+impl ByPeople {
+    /// The scores that count, and those that they supersede.
+    fn split(&self) -> (&Verdicts, Option<&Verdicts>) {
+        match (self.people.count(), self.others.count()) {
+            (0, _) => (&self.others, None),
+            (_, 0) => (&self.people, None),
+            _ => (&self.people, Some(&self.others)),
+        }
+    }
+}
 
 /// All scores of one name on one row.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -91,12 +111,12 @@ pub(super) async fn scored<R: ListedRow>(
         ListKind::Sessions => ScoreColumn::Session,
     };
     let mut conditions = vec![Condition { column, test: Test::AnyOf(ids) }];
-    conditions.extend(
-        names.map(|names| Condition {
-            column: ScoreColumn::Name,
-            test: Test::AnyOf(names.to_vec()),
-        }),
-    );
+    let is_quality_asked = names.is_some_and(|names| names.iter().any(|name| name == QUALITY));
+    conditions.extend(names.map(|names| {
+        let also = is_quality_asked.then(|| CORRECTNESS.to_owned());
+        let names = names.iter().cloned().chain(also).collect();
+        Condition { column: ScoreColumn::Name, test: Test::AnyOf(names) }
+    }));
     let query = ScoreQuery {
         project,
         range: TimeRange::default(),
@@ -107,7 +127,16 @@ pub(super) async fn scored<R: ListedRow>(
     let mut scored = Scored::default();
     for score in telemetry.scores(query).await?.rows {
         let Some(id) = row_of(&score.target, R::ON) else { continue };
-        scored.0.entry(id).or_default().entry(score.name.clone()).or_default().take(&score);
+        let row = scored.0.entry(id).or_default();
+        if score.source == ScoreSource::Annotation {
+            row.entry(score.name.clone()).or_default().people.take(&score);
+            // The online judge's quality is superseded by a person's correctness.
+            if score.name == CORRECTNESS && is_quality_asked {
+                row.entry(QUALITY.to_owned()).or_default().people.take(&score);
+            }
+        } else {
+            row.entry(score.name.clone()).or_default().others.take(&score);
+        }
     }
     Ok(scored)
 }
@@ -130,6 +159,7 @@ impl Scored {
         let Some(verdicts) = self.0.get(row).and_then(|names| names.get(name)) else {
             return Markup::default();
         };
+        let (verdicts, superseded) = verdicts.split();
         let count = verdicts.count();
         let tooltip = match (count, verdicts.word()) {
             (1, _) => "one score".to_owned(),
@@ -145,13 +175,24 @@ impl Scored {
                 }
                 @if count > 1 { " " small.muted { "×" (count) } }
             }
+            @if let Some(judged) = superseded {
+                " " small.muted title="superseded by a person" {
+                    "judge "
+                    @match (judged.word(), judged.mean()) {
+                        (Some(word), _) => { bdi { (ratchet_core::record::limit::elide(word, 60)) } },
+                        (None, Some(mean)) => { (figure::number(mean)) },
+                        (None, None) => {},
+                    }
+                }
+            }
         }
     }
 
     /// All scores of a row, as they are exported.
     pub(super) fn exported(&self, row: &str) -> CellValue {
         let Some(names) = self.0.get(row) else { return CellValue::Json(None) };
-        let fields = names.iter().map(|(name, verdicts)| (name.clone(), verdicts.value()));
+        let fields =
+            names.iter().map(|(name, verdicts)| (name.clone(), verdicts.split().0.value()));
         CellValue::Json(Some(Value::Object(fields.collect::<Map<_, _>>()).to_string()))
     }
 }

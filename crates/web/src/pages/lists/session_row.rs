@@ -20,7 +20,7 @@ use super::column::ListColumn;
 use super::row::{self, COUNTED, CellValue, ListedRow, RowFacts};
 use super::state::ListQuery;
 use crate::components::{badge, copy, figure};
-use crate::filter::{ListKind, RecordField};
+use crate::filter::ListKind;
 use crate::message_preview;
 use crate::request_context::RequestContext;
 
@@ -165,98 +165,64 @@ impl ListedRow for SessionRow {
     }
 
     fn cell(&self, column: ListColumn, ctx: &RequestContext) -> Markup {
+        let Some(listed) = SESSION.listed(column.0) else { return Markup::default() };
         let session = &self.session;
         let word = |word: Option<&str>| html! { bdi { (word.unwrap_or_default()) } };
-        match column.0 {
-            RecordField::FirstMessage => {
+        match listed.column {
+            SessionColumn::FirstMessage => {
                 let opening = self.opening();
                 html! { span title=(opening) { bdi { (opening) } } }
             }
-            RecordField::Output => row::preview_cell(self.output()),
-            RecordField::Session => copy::id(&session.id.to_string()),
-            RecordField::User => {
+            SessionColumn::LastOutput => row::preview_cell(self.output()),
+            SessionColumn::Id => copy::id(&session.id.to_string()),
+            SessionColumn::Users => {
                 let user = self.word(|trace| trace.user.as_deref());
                 row::linked(user, |id| ctx.to(&["users", id]))
             }
-            RecordField::Agent => word(self.word(|trace| trace.agent.as_deref())),
-            RecordField::Release => word(self.word(|trace| trace.release.as_deref())),
-            RecordField::Traces => html! { (figure::grouped(session.traces)) },
-            RecordField::Duration => html! { (figure::duration(self.duration())) },
-            RecordField::Tokens => {
+            SessionColumn::Agents => word(self.word(|trace| trace.agent.as_deref())),
+            SessionColumn::Releases => word(self.word(|trace| trace.release.as_deref())),
+            SessionColumn::TraceCount => html! { (figure::grouped(session.traces)) },
+            SessionColumn::Duration => html! { (figure::duration(self.duration())) },
+            SessionColumn::TotalTokens => {
                 figure::tokens_in_part(session.total_tokens, session.approximate_cost)
             }
-            RecordField::Cost => figure::cost_in_part(session.cost, session.approximate_cost),
-            RecordField::Errors => errors(session.errors),
-            RecordField::Time => figure::ago(session.created_at, &ctx.time),
-            RecordField::LastActivity => figure::ago(session.last_at, &ctx.time),
-            RecordField::Environment => badge::tag(session.environment.as_str()),
-            RecordField::Name
-            | RecordField::Kind
-            | RecordField::Level
-            | RecordField::Latency
-            | RecordField::FirstToken
-            | RecordField::InputTokens
-            | RecordField::OutputTokens
-            | RecordField::Observations
-            | RecordField::Scores
-            | RecordField::Model
-            | RecordField::Tags
-            | RecordField::Status
-            | RecordField::Prompt
-            | RecordField::Version
-            | RecordField::Trace
-            | RecordField::TraceName
-            | RecordField::Parent
-            | RecordField::Id
-            | RecordField::Input
-            | RecordField::Metadata
-            | RecordField::Bookmarked
-            | RecordField::Public
-            | RecordField::Root => Markup::default(),
+            SessionColumn::Cost => figure::cost_in_part(session.cost, session.approximate_cost),
+            SessionColumn::ErrorCount => errors(session.errors),
+            SessionColumn::CreatedAt => figure::ago(session.created_at, &ctx.time),
+            SessionColumn::LastActivity => figure::ago(session.last_at, &ctx.time),
+            SessionColumn::Environment => badge::tag(session.environment.as_str()),
+            SessionColumn::Tags
+            | SessionColumn::ScoreCount
+            | SessionColumn::ScoreNumbers
+            | SessionColumn::ScoreLabels
+            | SessionColumn::ScoreBooleans => Markup::default(),
         }
     }
 
     fn value(&self, column: ListColumn) -> CellValue {
+        let Some(listed) = SESSION.listed(column.0) else { return CellValue::Text(None) };
         let session = &self.session;
         let text = |word: Option<&str>| CellValue::Text(word.map(str::to_owned));
-        match column.0 {
-            RecordField::FirstMessage => row::payload(self.input()),
-            RecordField::Output => row::payload(self.output()),
-            RecordField::Session => CellValue::Text(Some(session.id.to_string())),
-            RecordField::User => text(self.word(|trace| trace.user.as_deref())),
-            RecordField::Agent => text(self.word(|trace| trace.agent.as_deref())),
-            RecordField::Release => text(self.word(|trace| trace.release.as_deref())),
-            RecordField::Traces => CellValue::Whole(session.traces),
-            RecordField::Duration => CellValue::Number(Some(row::seconds(self.duration()))),
-            RecordField::Tokens => CellValue::Whole(session.total_tokens),
-            RecordField::Cost => CellValue::Number(session.cost.map(Money::dollars)),
-            RecordField::Errors => CellValue::Whole(session.errors),
-            RecordField::Time => CellValue::Time(session.created_at),
-            RecordField::LastActivity => CellValue::Time(session.last_at),
-            RecordField::Environment => text(Some(session.environment.as_str())),
-            RecordField::Name
-            | RecordField::Kind
-            | RecordField::Level
-            | RecordField::Latency
-            | RecordField::FirstToken
-            | RecordField::InputTokens
-            | RecordField::OutputTokens
-            | RecordField::Observations
-            | RecordField::Scores
-            | RecordField::Model
-            | RecordField::Tags
-            | RecordField::Status
-            | RecordField::Prompt
-            | RecordField::Version
-            | RecordField::Trace
-            | RecordField::TraceName
-            | RecordField::Parent
-            | RecordField::Id
-            | RecordField::Input
-            | RecordField::Metadata
-            | RecordField::Bookmarked
-            | RecordField::Public
-            | RecordField::Root => CellValue::Text(None),
+        match listed.column {
+            SessionColumn::FirstMessage => row::payload(self.input()),
+            SessionColumn::LastOutput => row::payload(self.output()),
+            SessionColumn::Id => CellValue::Text(Some(session.id.to_string())),
+            SessionColumn::Users => text(self.word(|trace| trace.user.as_deref())),
+            SessionColumn::Agents => text(self.word(|trace| trace.agent.as_deref())),
+            SessionColumn::Releases => text(self.word(|trace| trace.release.as_deref())),
+            SessionColumn::TraceCount => CellValue::Whole(session.traces),
+            SessionColumn::Duration => CellValue::Number(Some(row::seconds(self.duration()))),
+            SessionColumn::TotalTokens => CellValue::Whole(session.total_tokens),
+            SessionColumn::Cost => CellValue::Number(session.cost.map(Money::dollars)),
+            SessionColumn::ErrorCount => CellValue::Whole(session.errors),
+            SessionColumn::CreatedAt => CellValue::Time(session.created_at),
+            SessionColumn::LastActivity => CellValue::Time(session.last_at),
+            SessionColumn::Environment => text(Some(session.environment.as_str())),
+            SessionColumn::Tags
+            | SessionColumn::ScoreCount
+            | SessionColumn::ScoreNumbers
+            | SessionColumn::ScoreLabels
+            | SessionColumn::ScoreBooleans => CellValue::Text(None),
         }
     }
 }

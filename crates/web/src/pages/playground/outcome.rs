@@ -17,27 +17,27 @@ pub(super) fn all(ctx: &RequestContext, state: &PlaygroundState) -> Markup {
         @if !state.results.is_empty() {
             section aria-label="Answers" {
                 h2 { "Answers" }
-                div.answers { @for results in &state.results { (one(ctx, state, results)) } }
+                div.answers { @for result in &state.results { (one(ctx, state, result)) } }
                 (new_version(ctx, state))
             }
         }
     }
 }
 
-fn one(ctx: &RequestContext, state: &PlaygroundState, results: &ModelResult) -> Markup {
+fn one(ctx: &RequestContext, state: &PlaygroundState, result: &ModelResult) -> Markup {
     html! {
-        article.answer.failed[results.outcome.is_err()] {
-            header { h3 { bdi { (results.connection) } } " " code { bdi { (results.model) } } }
-            @match &results.outcome {
+        article.answer.failed[result.outcome.is_err()] {
+            header { h3 { bdi { (result.connection) } } " " code { bdi { (result.model) } } }
+            @match &result.outcome {
                 Ok(answer) => {
                     pre.payload tabindex="0" { (elide(&answer.text, SHOWN)) }
                     (cut_off(answer))
-                    (facts(results, answer))
+                    (facts(result, answer))
                     (keep(ctx, state, answer))
                 },
                 Err(why) => {
                     p.wrong role="alert" { (why) }
-                    p.muted { "after " (figure::duration(results.took)) }
+                    p.muted { "after " (figure::duration(result.took)) }
                 },
             }
         }
@@ -52,11 +52,11 @@ fn cut_off(answer: &LlmResponse) -> Markup {
     }
 }
 
-pub(crate) fn facts(results: &ModelResult, answer: &LlmResponse) -> Markup {
+pub(crate) fn facts(result: &ModelResult, answer: &LlmResponse) -> Markup {
     let usage = &answer.usage;
     html! {
         dl.facts {
-            dt { "Time" } dd { (figure::duration(results.took))
+            dt { "Time" } dd { (figure::duration(result.took))
                 @if answer.attempts > 1 { ", " (answer.attempts) " attempts" } }
             dt { "Model" } dd { code { bdi { (elide(&answer.model, 200)) } } }
             dt { "Tokens" }

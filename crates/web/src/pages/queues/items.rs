@@ -162,8 +162,7 @@ fn row(item: &QueueItem, subjects: &Subjects, people: &People<'_>, ctx: &Request
 
 /// Where to look at an item: the review page while it waits, its record when it is done.
 fn link(item: &QueueItem, ctx: &RequestContext) -> Link {
-    let is_reviewed_here = item.kind != ItemKind::Session;
-    if item.status == ItemStatus::Pending && is_reviewed_here && ctx.viewer.may_review().is_ok() {
+    if item.status == ItemStatus::Pending && ctx.viewer.may_review().is_ok() {
         return ctx.to(&["queues", &item.queue, "review"]).with("item", &item.id);
     }
     if !ctx.viewer.can_read() {

@@ -4,10 +4,14 @@
 mod record;
 /// The answer's form.
 mod form;
+/// Items that are sessions.
+mod session;
 /// Answers, skips, undoing and heartbeats.
 mod answer;
 /// How the items of a queue are reviewed.
 mod settings;
+/// Who reviews a queue.
+mod assignees;
 
 use std::collections::BTreeSet;
 
@@ -40,6 +44,7 @@ pub(super) fn routes() -> Router<Web> {
         .route(&of_queue("/review/{item}"), post(answer::save))
         .route(&of_queue("/review/{item}/heartbeat"), post(answer::heartbeat))
         .route(&of_queue("/undo"), post(answer::undo))
+        .route(&of_queue("/assignees"), post(assignees::save))
         .route(&of_queue("/settings"), get(settings::show).post(settings::save))
 }
 
@@ -158,34 +163,45 @@ async fn reviewing(
     (of, lease): (&QueueId, &ReviewLease),
     settings: &ReviewSettings,
 ) -> PageResult<Markup> {
-    if lease.item.kind == ItemKind::Session {
-        return Ok(session_item(ctx, of, lease));
-    }
-    let record = match Record::load(web, ctx, &lease.item).await {
-        Ok(record) => record,
+    let item = match lease.item.kind {
+        ItemKind::Session => session::show(web, ctx, (of, lease), settings).await,
+        ItemKind::Trace | ItemKind::Observation => {
+            record_item(web, ctx, (of, lease), settings).await
+        }
+    };
+    let item = match item {
+        Ok(item) => item,
         Err(PageError::NotFound(_)) => return Ok(gone(ctx, of, lease)),
         Err(error) => return Err(error),
     };
+    let people = matches!(ctx.viewer.who, Identity::Person(_));
     Ok(html! {
         @if !settings.instructions.is_empty() {
             p.review-instructions { bdi { (settings.instructions) } }
         }
+        @if settings.reviews > 1 && !people { p.review-instructions { (ONE_PERSON) } }
+        (item)
+    })
+}
+
+/// Why double review needs people who sign in.
+const ONE_PERSON: &str = "This queue asks for several reviews of each item. Without sign-in, \
+    everyone counts as one person, so no item can get more than one: turn sign-in on, or set one \
+    review per item in the review settings.";
+
+async fn record_item(
+    web: &Web,
+    ctx: &RequestContext,
+    (of, lease): (&QueueId, &ReviewLease),
+    settings: &ReviewSettings,
+) -> PageResult<Markup> {
+    let record = Record::load(web, ctx, &lease.item).await?;
+    Ok(html! {
         div.review {
             section.review-record aria-label="Record" tabindex="0" { (record.show(ctx)) }
             aside.review-side { (form::form(web, ctx, (of, lease), (&record, settings)).await?) }
         }
     })
-}
-
-/// A session is labelled by a rubric; its form is the one of ground truth.
-fn session_item(ctx: &RequestContext, of: &QueueId, lease: &ReviewLease) -> Markup {
-    let to = ctx.to(&["labels", "session", &lease.item.object]);
-    let how = html! {
-        p { "A session is labelled by the dimensions of a rubric. Skip it here when it is labelled." }
-        p { a.button.primary href=(to) { "Label session" } }
-        (form::skip(ctx, of, lease))
-    };
-    empty::empty("This item is a session", &how)
 }
 
 /// An item whose record was deleted can only be skipped.

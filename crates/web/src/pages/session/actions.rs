@@ -5,9 +5,13 @@ use axum::routing::post;
 use maud::{Markup, html};
 use ratchet_core::catalog::annotation::{CommentedKind, ItemKind};
 use ratchet_core::id::SessionId;
+use ratchet_core::quality::label::DATASET;
+use ratchet_stages::review::session_queue;
+use ratchet_stages::sink::LocalSink;
 
 use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
+use crate::pages::calibration::rubric;
 use crate::pages::{comments, queue_menu};
 use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
@@ -16,6 +20,7 @@ pub(super) fn routes() -> Router<Web> {
     Router::new()
         .route("/project/{project}/sessions/{session}/comments", post(comment))
         .route("/project/{project}/sessions/{session}/queue", post(queue))
+        .route("/project/{project}/sessions/{session}/label", post(label))
 }
 
 /// Path parameters of a session.
@@ -32,8 +37,10 @@ pub(super) async fn menu(web: &Web, ctx: &RequestContext, id: &SessionId) -> Pag
     }
     let token = ctx.viewer.form_token.field();
     let queue = queue_menu::menu(web, ctx, &link(ctx, id, "queue"), &token).await?;
-    let label = ctx.to(&["labels", "session", &id.to_string()]);
-    Ok(html! { (queue) a.button href=(label) { "Label" } })
+    Ok(html! {
+        (queue)
+        form method="post" action=(link(ctx, id, "label")) { (token) button.button { "Label" } }
+    })
 }
 
 /// Comments on the session, and the form of a new one.
@@ -81,6 +88,22 @@ async fn comment(
     let content = comments::content(&form)?;
     comments::add(&web, &ctx, (CommentedKind::Session, id.to_string()), content).await?;
     Ok(back(&ctx, &id, "commented"))
+}
+
+/// `POST …/sessions/{session}/label`: adds the session to the queue of labels and opens its review.
+async fn label(
+    State(web): State<Web>,
+    Path((_, id)): SessionPath,
+    PageForm { ctx, .. }: PageForm,
+) -> PageResult<Redirect> {
+    let id = session(&web, &ctx, &id).await?;
+    let rubric = rubric(&web, &ctx)?;
+    let (telemetry, project) = (web.store.telemetry.clone(), ctx.project_id());
+    let local = LocalSink { telemetry, catalog: ctx.viewer.catalog(&web), project };
+    let queue = session_queue::ensure(&local, (DATASET, &rubric), ctx.now).await?;
+    let item = session_queue::choose(&local, &queue, &id, ctx.now).await?;
+    let to = ctx.to(&["queues", &queue.queue, "review"]).with("item", item.id);
+    Ok(Redirect::to(&to.to_string()))
 }
 
 /// `POST …/sessions/{session}/queue`: adds the session to an annotation queue.

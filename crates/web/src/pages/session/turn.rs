@@ -1,4 +1,5 @@
 use maud::{Markup, html};
+use ratchet_core::catalog::review::is_superseded;
 use ratchet_core::payload::Payload;
 use ratchet_core::record::observation::Level;
 use ratchet_core::record::score::Score;
@@ -38,7 +39,10 @@ impl Turn<'_> {
                 footer.turn-foot {
                     @if !self.scores.is_empty() {
                         p.badges {
-                            @for score in self.scores.iter().take(MAX_SCORES) { (score_summary::chip(score, ctx)) }
+                            @for score in score_summary::people_first(self.scores).into_iter().take(MAX_SCORES) {
+                                (score_summary::chip(score, ctx))
+                                @if is_superseded(score, self.scores) { (badge::tag("superseded by a person")) }
+                            }
                             @if self.scores.len() > MAX_SCORES {
                                 span.muted { (self.scores.len() - MAX_SCORES) " more" }
                             }
@@ -47,7 +51,7 @@ impl Turn<'_> {
                     @if ctx.viewer.can_change() {
                         a.quiet-link href=(ctx.to(&["traces", &id, "dataset"])) { "Add to dataset" }
                     }
-                    (self.steps(&id, ctx))
+                    @if ctx.viewer.can_read() { (self.steps(&id, ctx)) }
                 }
             }
         }
@@ -59,10 +63,13 @@ impl Turn<'_> {
         html! {
             header.turn-head {
                 h3 {
-                    a href=(ctx.to(&["traces", &trace.id.to_string()])) {
+                    @let title = html! {
                         span.turn-number { (self.number) }
                         bdi { (ratchet_core::record::limit::elide(agent(trace).unwrap_or("unnamed"), 80)) }
-                    }
+                    };
+                    @if ctx.viewer.can_read() {
+                        a href=(ctx.to(&["traces", &trace.id.to_string()])) { (title) }
+                    } @else { (title) }
                 }
                 @if let Some(caller) = &self.called_by {
                     span.muted { "called by " bdi { (ratchet_core::record::limit::elide(caller, 80)) } }

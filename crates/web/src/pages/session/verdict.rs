@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
+use ratchet_core::catalog::review::is_superseded;
 use ratchet_core::payload::Json;
 use ratchet_core::record::limit::elide;
 use ratchet_core::record::score::Score;
@@ -58,6 +59,7 @@ impl Verdicts<'_> {
             dt {
                 a href=(score_summary::link(ctx, &score.name)) { bdi { (elide(&score.name, 60)) } }
                 " " (badge::decided(score_summary::decider(score), &value))
+                @if is_superseded(score, self.scores) { " " (badge::tag("superseded by a person")) }
             }
             dd {
                 @if let Some(reason) = &score.comment { p { bdi { (elide(reason, MAX_REASON)) } } }

@@ -94,6 +94,8 @@ const fn kind_words(kind: JobKind) -> &'static str {
         JobKind::ScoreSession => "Scoring",
         JobKind::Review => "Review",
         JobKind::Evaluation => "Evaluation",
+        JobKind::ExperimentTrial => "Experiment",
+        JobKind::Deployment => "Deployment",
     }
 }
 

@@ -32,6 +32,12 @@ const URL: FormField<'_> = FormField {
     hint: "http or https. Encrypted at rest and never shown again.",
 };
 
+const SLACK: FormField<'_> = FormField {
+    name: "slack",
+    label: "Slack channel: the URL is that of an incoming webhook",
+    hint: "",
+};
+
 pub(super) fn routes() -> Router<Web> {
     Router::new()
         .route("/project/{project}/settings/notifications", get(show).post(add))
@@ -47,6 +53,9 @@ const fn news(kind: NotificationKind) -> (&'static str, &'static str) {
         NotificationKind::ChatFailed => ("session-failed", "Chat failed"),
         NotificationKind::WeekReport => ("week-report", "Weekly report ready"),
         NotificationKind::ReviewDrawn => ("review-drawn", "Traces wait for review"),
+        NotificationKind::ReviewAlert => ("review-alert", "Weekly review alert"),
+        NotificationKind::GateBlocked => ("gate-blocked", "Gate blocked a run"),
+        NotificationKind::Promotion => ("promotion", "Promotion changed"),
         NotificationKind::Test => ("test", "Test"),
     }
 }
@@ -173,7 +182,7 @@ fn list(caption: &str, second: &'static str, rows: Vec<Row>) -> Markup {
 fn row(one: &NoticeReceiver, last: Option<&NoticeDelivery>, ctx: &RequestContext) -> Row {
     let events: Vec<&str> = one.events.iter().map(|kind| news(*kind).1).collect();
     let whose = match one.kind {
-        ReceiverKind::Webhook => html! { code { (one.address) } },
+        ReceiverKind::Webhook | ReceiverKind::Slack => html! { code { (one.address) } },
         ReceiverKind::Browser => html! { bdi { (one.person.as_deref().unwrap_or("someone")) } },
     };
     Row {
@@ -221,6 +230,7 @@ fn add_form(ctx: &RequestContext, entered: &Entered) -> Markup {
                 (field::problem(entered))
                 (field::line(NAME, entered))
                 (field::line(URL, entered))
+                (field::tick(SLACK, entered))
                 (ticks(entered))
                 button.button.primary type="submit" { "Add webhook" }
             }
@@ -232,8 +242,14 @@ async fn add(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageRe
     ctx.viewer.may_own()?;
     let entered = Entered::new(form);
     let (name, url) = (entered.text("name"), entered.text("url"));
-    let checked =
-        wanted(&entered).and_then(|events| notify::webhook(name, url, events, &web.outbound));
+    let is_slack = entered.is_ticked(SLACK.name);
+    let checked = wanted(&entered).and_then(|events| match is_slack {
+        true => Ok((notify::slack(name, url, events, &web.outbound)?, None)),
+        false => {
+            let (new, secret) = notify::webhook(name, url, events, &web.outbound)?;
+            Ok((new, Some(secret)))
+        }
+    });
     let (new, secret) = match checked {
         Ok(checked) => checked,
         Err(error) => {
@@ -243,7 +259,7 @@ async fn add(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageRe
     };
     let (catalog, secrets) = (ctx.viewer.catalog(&web), web.store.secrets.clone());
     catalog.add_notice_receiver(ctx.project_id(), new, secrets, ctx.now).await?;
-    let notice = shown_once("Webhook added", &secret);
+    let notice = secret.map_or_else(Markup::default, |secret| shown_once("Webhook added", &secret));
     Ok(once(drawn(&web, &ctx, &preset(), &notice).await?))
 }
 

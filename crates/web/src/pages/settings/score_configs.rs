@@ -8,6 +8,7 @@ use ratchet_core::record::score::config::{
     Category, ConfigValues, ScoreConfig, StatedValues, check_description, check_name,
 };
 use ratchet_core::record::score::rule::ScoreInvalid;
+use ratchet_core::time::Timestamp;
 use ratchet_store::StoreError;
 use ratchet_store::catalog::StoredScoreConfig;
 use ratchet_store::query::PageNumber;
@@ -34,8 +35,10 @@ pub(super) fn routes() -> Router<Web> {
 }
 
 /// Fields of the form, as they were filled in.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct ConfigForm {
+    /// The config that is edited; `None` for a new one.
+    id: Option<String>,
     name: String,
     description: String,
     data_type: Option<DataType>,
@@ -50,6 +53,7 @@ impl ConfigForm {
     fn read(form: &Params) -> Self {
         let text = |name: &str| form.get(name).unwrap_or_default().trim().to_owned();
         Self {
+            id: form.get("id").map(str::to_owned),
             name: text("name"),
             description: text("description"),
             data_type: form.get("dataType").and_then(DataType::parse),
@@ -58,6 +62,51 @@ impl ConfigForm {
             categories: text("categories"),
             problem: None,
         }
+    }
+
+    /// The form of a config as it is.
+    fn of(kept: StoredScoreConfig) -> Self {
+        let StoredScoreConfig { config, description, .. } = kept;
+        let mut form = Self {
+            id: Some(config.id),
+            name: config.name,
+            description: description.unwrap_or_default(),
+            data_type: Some(config.values.data_type()),
+            ..Self::default()
+        };
+        let text = |bound: Option<f64>| bound.map(|bound| bound.to_string()).unwrap_or_default();
+        match config.values {
+            ConfigValues::Numeric { min, max } => (form.min, form.max) = (text(min), text(max)),
+            ConfigValues::Categorical(categories) => {
+                let line = |one: &Category| format!("{} = {}", one.label, one.value);
+                form.categories = categories.iter().map(line).collect::<Vec<_>>().join("\n");
+            }
+            ConfigValues::Boolean | ConfigValues::Text => {}
+        }
+        form
+    }
+
+    /// The config with what was entered. Its data type stays: scores that exist have it.
+    fn changed(
+        &self,
+        mut kept: StoredScoreConfig,
+        now: Timestamp,
+    ) -> Result<StoredScoreConfig, ScoreInvalid> {
+        let data_type = Some(kept.config.values.data_type());
+        let form = Self { data_type, ..self.clone() };
+        check_name(&form.name)?;
+        kept.description = Some(form.description.clone()).filter(|text| !text.is_empty());
+        check_description(kept.description.as_deref())?;
+        kept.config.values = form.values()?;
+        kept.config.name = form.name;
+        kept.updated_at = now.max(kept.created_at);
+        Ok(kept)
+    }
+
+    /// Whether the form has the fields of a data type: all of a new config, as its type is chosen
+    /// in the form.
+    fn has(&self, data_type: DataType) -> bool {
+        self.id.is_none() || self.data_type == Some(data_type)
     }
 
     /// Validates the fields. Those of other data types are ignored.
@@ -115,7 +164,14 @@ fn categories(text: &str) -> Result<Vec<Category>, ScoreInvalid> {
 }
 
 async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
-    drawn(&web, &ctx, &ConfigForm::default()).await
+    let form = match ctx.params.get("edit").filter(|_| ctx.viewer.can_change()) {
+        Some(id) => {
+            let kept = web.store.catalog.score_config(ctx.project_id(), id.to_owned()).await?;
+            ConfigForm::of(kept.ok_or_else(|| PageError::not_there("score config"))?)
+        }
+        None => ConfigForm::default(),
+    };
+    drawn(&web, &ctx, &form).await
 }
 
 async fn drawn(web: &Web, ctx: &RequestContext, values: &ConfigForm) -> PageResult<Markup> {
@@ -160,7 +216,14 @@ fn list(ctx: &RequestContext, configs: &[StoredScoreConfig]) -> Markup {
             html! { (values_in_words(&kept.config.values)) },
             html! { (kept.description.as_deref().unwrap_or_default()) },
             figure::ago(kept.created_at, &ctx.time),
-            html! { @if ctx.viewer.can_change() { (archive_button(ctx, kept)) } },
+            html! {
+                @if ctx.viewer.can_change() {
+                    a.button.quiet href=(format!("{}#config", Tab::ScoreConfigs.link(ctx).with("edit", &kept.config.id))) {
+                        "Edit" span.sr { " " (kept.config.name) }
+                    }
+                    (archive_button(ctx, kept))
+                }
+            },
         ],
         failed: false,
     };
@@ -210,35 +273,62 @@ fn form(ctx: &RequestContext, values: &ConfigForm) -> Markup {
         }
     };
     html! {
-        section.settings {
-            h2 { "New score config" }
+        section.settings #config {
+            h2 { @if values.id.is_some() { "Edit score config" } @else { "New score config" } }
             form.maker method="post" action=(Tab::ScoreConfigs.link(ctx)) {
                 (ctx.viewer.form_token.field())
+                @if let Some(id) = &values.id { input type="hidden" name="id" value=(id); }
                 (field("name", "Name", &values.name))
                 (field("description", "Description (optional)", &values.description))
-                div.form-row {
-                    label for="dataType" { "Type" }
-                    select #dataType name="dataType" {
-                        @for data_type in TYPES {
-                            option value=(data_type.as_str()) selected[values.data_type == Some(data_type)] {
-                                (score_summary::form(data_type))
-                            }
-                        }
-                    }
-                    (values.problem("dataType"))
+                (type_row(values))
+                @if values.has(DataType::Numeric) {
+                    (field("minValue", "Min (numeric, optional)", &values.min))
+                    (field("maxValue", "Max (numeric, optional)", &values.max))
                 }
-                (field("minValue", "Min (numeric, optional)", &values.min))
-                (field("maxValue", "Max (numeric, optional)", &values.max))
-                div.form-row {
-                    label for="categories" { "Categories (categorical)" }
-                    textarea #categories name="categories" rows="4" placeholder="good = 1\nbad = 0" {
-                        "\n" (values.categories)
-                    }
-                    (values.problem("categories"))
-                    p.hint { "One a line, with a number behind = if it should be averaged." }
+                @if values.has(DataType::Categorical) { (categories_row(values)) }
+                @if values.id.is_some() {
+                    p.hint { "Applies to new scores; scores that exist keep their values." }
+                    button.button.primary type="submit" name="action" value="save" { "Save" }
+                    " " a.button href=(Tab::ScoreConfigs.link(ctx)) { "Cancel" }
+                } @else {
+                    button.button.primary type="submit" name="action" value="create" { "Create" }
                 }
-                button.button.primary type="submit" name="action" value="create" { "Create" }
             }
+        }
+    }
+}
+
+fn type_row(values: &ConfigForm) -> Markup {
+    if let (Some(_), Some(data_type)) = (&values.id, values.data_type) {
+        return html! {
+            input type="hidden" name="dataType" value=(data_type.as_str());
+            p { "Type: " b { (score_summary::form(data_type)) } ". " span.muted { "It cannot be changed." } }
+        };
+    }
+    html! {
+        div.form-row {
+            label for="dataType" { "Type" }
+            select #dataType name="dataType" {
+                @for data_type in TYPES {
+                    option value=(data_type.as_str()) selected[values.data_type == Some(data_type)] {
+                        (score_summary::form(data_type))
+                    }
+                }
+            }
+            (values.problem("dataType"))
+        }
+    }
+}
+
+fn categories_row(values: &ConfigForm) -> Markup {
+    html! {
+        div.form-row {
+            label for="categories" { "Categories (categorical)" }
+            textarea #categories name="categories" rows="4" placeholder="good = 1\nbad = 0" {
+                "\n" (values.categories)
+            }
+            (values.problem("categories"))
+            p.hint { "One a line, with a number behind = if it should be averaged." }
         }
     }
 }
@@ -246,9 +336,10 @@ fn form(ctx: &RequestContext, values: &ConfigForm) -> Markup {
 async fn change(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageResult<Response> {
     match form.get("action").unwrap_or_default() {
         "create" => create(&web, &ctx, ConfigForm::read(&form)).await,
+        "save" => save(&web, &ctx, ConfigForm::read(&form)).await,
         "archive" => archive(&web, &ctx, &form, true).await,
         "restore" => archive(&web, &ctx, &form, false).await,
-        _ => Err(PageError::Bad("action: must be create, archive or restore".to_owned())),
+        _ => Err(PageError::Bad("action: must be create, save, archive or restore".to_owned())),
     }
 }
 
@@ -262,6 +353,39 @@ async fn create(web: &Web, ctx: &RequestContext, values: ConfigForm) -> PageResu
             let refused = ConfigForm { problem: Some(problem), ..values };
             Ok(wrong(drawn(web, ctx, &refused).await?))
         }
+    }
+}
+
+async fn save(web: &Web, ctx: &RequestContext, values: ConfigForm) -> PageResult<Response> {
+    let (id, now) = (values.id.clone().unwrap_or_default(), ctx.now);
+    let entered = values.clone();
+    let change = move |kept: StoredScoreConfig| entered.changed(kept, now).map_err(NotSaved::from);
+    let catalog = ctx.viewer.catalog(web);
+    match catalog.change_score_config(ctx.project_id(), id, change).await {
+        Ok(_) => Ok(Done::Saved.back(ctx, Tab::ScoreConfigs)),
+        Err(NotSaved::Invalid(problem)) => {
+            let refused = ConfigForm { problem: Some(problem), ..values };
+            Ok(wrong(drawn(web, ctx, &refused).await?))
+        }
+        Err(NotSaved::Store(error)) => Err(error.into()),
+    }
+}
+
+/// Why a change is not saved.
+enum NotSaved {
+    Invalid(ScoreInvalid),
+    Store(StoreError),
+}
+
+impl From<ScoreInvalid> for NotSaved {
+    fn from(problem: ScoreInvalid) -> Self {
+        Self::Invalid(problem)
+    }
+}
+
+impl From<StoreError> for NotSaved {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
     }
 }
 

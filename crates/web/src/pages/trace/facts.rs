@@ -3,7 +3,7 @@ use ratchet_core::catalog::review::is_superseded;
 use ratchet_core::json_size::small_tree;
 use ratchet_core::record::limit::elide;
 use ratchet_core::record::observation::Observation;
-use ratchet_core::record::score::{Score, ScoreSource};
+use ratchet_core::record::score::Score;
 use ratchet_core::record::trace::Trace;
 
 use super::forms;
@@ -137,8 +137,7 @@ fn model(ctx: &RequestContext, step: &Observation) -> Markup {
 
 /// Scores, those of people first: they supersede the judge's, which stay visible.
 fn scores(scores: &[Score], ctx: &RequestContext) -> Markup {
-    let mut ordered: Vec<&Score> = scores.iter().collect();
-    ordered.sort_by_key(|score| score.source != ScoreSource::Annotation);
+    let ordered = score_summary::people_first(scores);
     html! {
         h3 #scores { "Scores" }
         @if scores.is_empty() { p.muted { "None yet." } }

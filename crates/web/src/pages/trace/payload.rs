@@ -13,6 +13,7 @@ use super::byte_range::Part;
 use super::{StepPath, TracePath, run, trace_id};
 use crate::message_preview::Side;
 use crate::page_error::{PageError, PageResult};
+use crate::pages::queues;
 use crate::request_context::RequestContext;
 use crate::web::Web;
 use ratchet_core::record::message_formats::{self, Medium, Picture};
@@ -103,6 +104,9 @@ pub(super) async fn media(
     Path((_, id)): TracePath,
 ) -> PageResult<Response> {
     let missing = || PageError::not_there("media");
+    if !queues::reaches_media(&web, &ctx, &id).await? {
+        return Err(missing());
+    }
     let media = web.store.catalog.media(ctx.project_id(), id).await?.ok_or_else(missing)?;
     if media.content_length > MAX_MEDIA {
         return Err(PageError::Bad(

@@ -48,13 +48,13 @@ impl TraceRun {
 
     async fn of(web: &Web, ctx: &RequestContext, trace: Trace) -> PageResult<Self> {
         let telemetry = &web.store.telemetry;
-        let tree = match web.kept_steps.of(telemetry, (&ctx.project.id, &trace)) {
+        let tree = match web.trace_cache.of(telemetry, (&ctx.project.id, &trace)) {
             Some(kept) => kept,
             None => {
                 let arrived = telemetry.arrived();
                 let (steps, is_cut) = steps(web, ctx, &trace.id).await?;
                 let tree = Arc::new(TraceSteps { rows: assemble(&steps), steps, is_cut });
-                web.kept_steps.keep((ctx.project_id(), &trace), arrived, &tree);
+                web.trace_cache.keep((ctx.project_id(), &trace), arrived, &tree);
                 tree
             }
         };

@@ -2,8 +2,11 @@ use ratchet_testkit::process::{PROJECT, Ratchet};
 use serde_json::{Value, json};
 
 use super::words;
-use crate::pages::furnish::{chat, connection, dashboard, evaluator, webhook};
+use crate::pages::furnish::{
+    agent, chat, connection, dashboard, evaluator, promotion, target, target_chat, webhook,
+};
 use crate::pages::list::Places;
+use crate::pages::stage::TARGET;
 use crate::pages::weekly::{self, Said};
 use crate::pages::writer::Writer;
 
@@ -25,6 +28,9 @@ const TRACE: &str = r#"../"><script>__ran("id")</script>?a=b&c#d"#;
 const SCORES: [&str; 2] =
     ["<img src=x onerror='__ran(\"score\")'>/../\u{202e}a", "=1+1\" onfocus=\"__ran('score too')"];
 
+/// The score of a gate.
+const GATED: &str = "<svg onload='__ran(\"gate\")'>";
+
 /// Writes hostile text into every place that takes text.
 pub(crate) fn seed(server: &Ratchet) -> Places {
     let hand = Hand(Writer { server });
@@ -43,6 +49,11 @@ pub(crate) fn seed(server: &Ratchet) -> Places {
     let week = weekly::report(&hand.0, &Said { sessions: &sessions, words: &all });
     let [before, after] = ["<b>before", "<i>after"].map(|run| hand.run(last, run, &all));
     let place = |name, id: &str| (name, id.to_owned());
+    let gate = hand.gate(&named("d", last, &all), [&before, &after]);
+    let (promoted, prompt_name) = (named("a", last, &all), named("p", last, &all));
+    let on = (named("d", last, &all), gate.clone());
+    let on = ((promoted.as_str(), prompt_name.as_str()), (on.0.as_str(), on.1.as_str()));
+    let promotion = promotion(&hand.0, on, &name_of(&all));
     Places::from([
         place("project", PROJECT),
         place("trace", TRACE),
@@ -59,8 +70,15 @@ pub(crate) fn seed(server: &Ratchet) -> Places {
         place("week", &week),
         place("receiver", &webhook(&hand.0, "last")),
         place("chat", &chat(&hand.0, &all_of_a_name(), &[(&all, "idle")])),
+        place("chat-target", TARGET),
+        place("target-chat", &target_chat(&hand.0, &all)),
+        place("agent", &agent(&hand.0)),
         place("before", &before),
         place("after", &after),
+        place("gate", &gate),
+        place("promotion", &promotion),
+        place("promoted-agent", &promoted),
+        place("target", &target(&hand.0, (&named("t", last, &all), &name_of(&all)))),
         place("dashboard", &dashboard(&hand.0, (&all_of_a_name(), &all))),
     ])
 }
@@ -189,6 +207,23 @@ impl Hand<'_> {
             }),
         );
         made["datasetRunId"].as_str().unwrap().to_owned()
+    }
+
+    /// A decision on a run that fell. Returns its id.
+    fn gate(&self, dataset: &str, [before, after]: [&str; 2]) -> String {
+        let score = |trace: &str, value: u8| {
+            let body = json!({
+                "id": format!("gate {trace}"), "traceId": trace, "name": GATED, "value": value,
+            });
+            ("score-create", body)
+        };
+        self.0.record(&[score(TRACE, 1), score("hostile-0", 0)]);
+        let order = json!({
+            "dataset": dataset, "run": after, "baseline": before, "score": GATED,
+            "minAccuracy": 0.5,
+        });
+        let made = self.0.post(&format!("/api/v1/projects/{PROJECT}/gates"), &order);
+        made["id"].as_str().unwrap().to_owned()
     }
 
     /// A saved view of each list.

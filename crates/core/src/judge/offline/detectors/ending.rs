@@ -1,7 +1,7 @@
 use super::tests_and_edits::command;
 use super::{Detections, DetectorInput};
 use crate::judge::offline::signals::{Phrases, Signal, SignalSet};
-use crate::judge::session_timeline::{Call, TimelineAction, TimelineEvent};
+use crate::judge::session_timeline::{Call, TimelineAction};
 
 /// Detects how the session ended.
 pub(super) fn detect(input: DetectorInput<'_>, detections: &mut Detections) {
@@ -52,13 +52,19 @@ fn is_final(set: &SignalSet, call: &Call) -> bool {
         || command(set, call).is_some_and(ends)
 }
 
-/// Returns the agent's last message before the user said goodbye: what follows is politeness.
+/// Returns the agent's last message before the user said goodbye: what follows is politeness. Thanks
+/// with another question are no goodbye.
 fn before_goodbye<'a>(input: DetectorInput<'a>) -> Option<(u32, &'a str)> {
-    let closes = |event: &TimelineEvent| {
-        matches!(&event.act, TimelineAction::UserSays(text)
-            if input.set.has(Phrases::UserCloses, text) || input.set.has(Phrases::UserThanks, text))
+    let is_goodbye = |text: &str| {
+        let closes = input.set.has(Phrases::UserCloses, text);
+        (closes || input.set.has(Phrases::UserThanks, text)) && !text.contains('?')
     };
-    let goodbye = input.moves.iter().rposition(closes)?;
+    let words =
+        input.moves.iter().enumerate().rev().filter_map(|(place, event)| match &event.act {
+            TimelineAction::UserSays(text) => Some((place, text)),
+            TimelineAction::AgentSays(_) | TimelineAction::Calls(_) => None,
+        });
+    let (goodbye, _) = words.take_while(|(_, text)| is_goodbye(text)).last()?;
     let earlier = DetectorInput { moves: input.moves.get(..goodbye)?, ..input };
     earlier.agents().next_back()
 }

@@ -44,7 +44,7 @@ pub(super) struct Feature {
 
 /// Error of parsing a file of a model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ModelError {
+pub enum SuccessModelError {
     #[error("success model: {0}")]
     Shape(String),
     #[error(
@@ -94,13 +94,14 @@ impl SuccessModel {
     ///
     /// # Errors
     /// Returns the first fault.
-    pub fn parse(text: &str) -> Result<Self, ModelError> {
-        let model: Self = toml::from_str(text).map_err(|why| ModelError::Shape(why.to_string()))?;
+    pub fn parse(text: &str) -> Result<Self, SuccessModelError> {
+        let model: Self =
+            toml::from_str(text).map_err(|why| SuccessModelError::Shape(why.to_string()))?;
         if model.format != FORMAT {
-            return Err(ModelError::Format(model.format));
+            return Err(SuccessModelError::Format(model.format));
         }
         if !model.intercept.is_finite() {
-            return Err(ModelError::Number("intercept".to_owned()));
+            return Err(SuccessModelError::Number("intercept".to_owned()));
         }
         let is_valid = |feature: &Feature| {
             feature.mean.is_finite()
@@ -109,7 +110,7 @@ impl SuccessModel {
                 && feature.deviation > 0.0
         };
         match model.feature.iter().find(|(_, feature)| !is_valid(feature)) {
-            Some((name, _)) => Err(ModelError::Number(name.clone())),
+            Some((name, _)) => Err(SuccessModelError::Number(name.clone())),
             None => Ok(model),
         }
     }

@@ -116,7 +116,7 @@ fn changes_need_a_yes_and_values_a_source() {
     let agreed = talk(vec![ask.clone(), ("Yes, go ahead", change("W1234"), "Done.")]);
     let unasked = talk(vec![ask, ("What does it cost?", change("W1234"), "Done.")]);
     let why = of(&unasked, "execution_quality").rationale;
-    assert!(why.contains("1 change was made without the user's yes"), "{why}");
+    assert!(why.contains("1 change was made without an explicit confirmation"), "{why}");
     assert!(value(&agreed, "execution_quality") > value(&unasked, "execution_quality"));
     let invented = talk(vec![("Change my address", change("W1234"), "Done.")]);
     let why = of(&invented, "execution_quality").rationale;
@@ -241,6 +241,13 @@ fn giving_up_is_not_refusing() {
         ("Ok, thanks anyway, bye", vec![], "Have a nice day!"),
     ]);
     assert!(of(&evidence, "task_completion").rationale.starts_with(gave_up));
+    // Thanks with another question are no goodbye.
+    let evidence = talk(vec![
+        ("Where is my order?", vec![], "I could not find it."),
+        ("Thanks, and the other one?", vec![], "It arrives tomorrow."),
+        ("Thank you for your help!", vec![], "You are welcome."),
+    ]);
+    assert!(!of(&evidence, "task_completion").rationale.contains("had not managed"));
 }
 
 #[test]
@@ -257,6 +264,22 @@ fn still_red_is_a_correction() {
         let evidence = talk(vec![("Fix it", vec![], "Fixed."), (text, vec![], "Hm.")]);
         assert_eq!(grade(&of(&evidence, "user_satisfaction")), "dissatisfied", "{text}");
     }
+}
+
+/// The first trace shows another signal and another tool than the rationale names.
+#[test]
+fn a_signal_cites_the_traces_of_the_tool_that_it_names() {
+    let call = |name: &str, n: u32| tool(name, json!({"n": n}), json!("boom")).failed();
+    let evidence = session(vec![
+        trace(vec![call("find_order", 1)]),
+        trace(vec![call("refund", 2), call("refund", 3), call("refund", 4)]),
+    ]);
+    let said = of(&evidence, "tool_mastery");
+    assert!(said.rationale.contains("4 tool calls failed (mostly `refund`)"), "{}", said.rationale);
+    assert_eq!(
+        (&said.evidence[..], &said.signals[&Signal::ToolError][..]),
+        (&[1, 2][..], &[2][..])
+    );
 }
 
 #[test]

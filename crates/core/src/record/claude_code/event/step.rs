@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use serde_json::json;
 
 use super::Event;
@@ -10,7 +8,7 @@ use crate::record::claude_code::{MODEL_CALL, id};
 use crate::record::field::{Field, StampedValue};
 use crate::record::merge::Metadata;
 use crate::record::observation::{Level, ObservationKind, ObservationPatch};
-use crate::record::usage::{Cost, TOTAL, Usage};
+use crate::record::usage::{AnthropicCounts, Cost, TOTAL, Usage};
 
 const NANOS_PER_MILLI: i64 = 1_000_000;
 
@@ -48,20 +46,15 @@ fn parameters(event: &Event) -> Option<Json> {
 }
 
 fn usage(event: &Event) -> Option<Usage> {
-    let some = |name: &str| event.count(name).filter(|count| *count > 0);
-    let for_an_hour = some("cache_creation_1h_tokens");
-    let written = some("cache_creation_tokens");
-    let for_minutes = written.map(|all| all.saturating_sub(for_an_hour.unwrap_or(0)));
-    let kinds = [
-        ("input", event.count("input_tokens")),
-        ("input_cached_tokens", some("cache_read_tokens")),
-        ("input_cache_creation", for_minutes.filter(|count| *count > 0)),
-        ("input_cache_creation_1h", for_an_hour),
-        ("output", event.count("output_tokens")),
-    ];
-    let said = kinds.into_iter().filter_map(|(kind, count)| Some((kind.to_owned(), count?)));
-    let units: BTreeMap<String, u64> = said.collect();
-    (!units.is_empty()).then(|| Usage::new(units))
+    let counts = AnthropicCounts {
+        input: event.count("input_tokens"),
+        cache_read: event.count("cache_read_tokens"),
+        cache_written: event.count("cache_creation_tokens"),
+        cache_written_1h: event.count("cache_creation_1h_tokens"),
+        output: event.count("output_tokens"),
+        web_searches: None,
+    };
+    counts.usage()
 }
 
 fn cost(event: &Event) -> Option<Cost> {

@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -14,7 +12,7 @@ use crate::record::claude_code::{MODEL_CALL, id};
 use crate::record::field::{Field, Stamp, WriteKind};
 use crate::record::merge::{Earliest, Latest};
 use crate::record::observation::{ObservationKind, ObservationPatch};
-use crate::record::usage::Usage;
+use crate::record::usage::{AnthropicCounts, Usage};
 
 /// The speed at list price.
 const STANDARD_SPEED: &str = "standard";
@@ -41,8 +39,8 @@ pub(super) fn read(
     let id = id::model_call(request.as_deref(), answer.as_deref());
     let id = id.ok_or("its message has no id")?;
     let blocks = message.list("content");
-    let step = model_call(context, conversation, &message, id);
-    context.patches.observations.push(step);
+    let call = model_call(context, conversation, &message, id);
+    context.patches.observations.push(call);
     for block in blocks.iter().filter_map(|raw| Object::parse(raw.get()).ok()) {
         add_block(context, &block);
     }
@@ -76,7 +74,7 @@ fn model_call(
         input: Field::if_some(inputs.map(Payload::Json), stamp),
         output: Field::if_some(output.map(Payload::Json), stamp),
         metadata: context.metadata(detail),
-        ..context.step(id, ObservationKind::Generation)
+        ..context.child_observation(id, ObservationKind::Generation)
     }
 }
 
@@ -84,33 +82,26 @@ fn model_call(
 fn parameters(context: &LineContext<'_>, message: &Object<'_>) -> Option<Json> {
     let speed = message.object("usage").and_then(|used| used.text("speed"));
     let speed = speed.filter(|speed| speed != STANDARD_SPEED);
-    let parameters_sent = [("effort", context.line.text("effort")), ("speed", speed)].into_iter();
-    let parameters_sent =
-        parameters_sent.filter_map(|(key, value)| Some((key.to_owned(), Value::from(value?))));
-    let parameters_sent: serde_json::Map<String, Value> = parameters_sent.collect();
-    (!parameters_sent.is_empty()).then(|| Json::from_value(&Value::Object(parameters_sent)))
+    let parameters = [("effort", context.line.text("effort")), ("speed", speed)].into_iter();
+    let parameters =
+        parameters.filter_map(|(key, value)| Some((key.to_owned(), Value::from(value?))));
+    let parameters: serde_json::Map<String, Value> = parameters.collect();
+    (!parameters.is_empty()).then(|| Json::from_value(&Value::Object(parameters)))
 }
 
 /// Returns the token usage of a message. Cached tokens are separate from the input already.
 pub(crate) fn usage(used: &Object<'_>) -> Option<Usage> {
-    let kept = used.object("cache_creation").unwrap_or_default();
-    let searches = used.object("server_tool_use");
-    let searches = searches.and_then(|tools| tools.count("web_search_requests"));
-    let written = used.count("cache_creation_input_tokens");
-    let for_an_hour = kept.count("ephemeral_1h_input_tokens").filter(|hour| *hour > 0);
-    let for_minutes = written.map(|all| all.saturating_sub(for_an_hour.unwrap_or(0)));
-    let kinds = [
-        ("input", used.count("input_tokens")),
-        ("input_cached_tokens", used.count("cache_read_input_tokens").filter(|count| *count > 0)),
-        ("input_cache_creation", for_minutes.filter(|count| *count > 0)),
-        ("input_cache_creation_1h", for_an_hour),
-        ("output", used.count("output_tokens")),
-        ("web_search_requests", searches.filter(|count| *count > 0)),
-    ];
-    let parameters_sent =
-        kinds.into_iter().filter_map(|(kind, count)| Some((kind.to_owned(), count?)));
-    let units: BTreeMap<String, u64> = parameters_sent.collect();
-    (!units.is_empty()).then(|| Usage::new(units))
+    let by_lifetime = used.object("cache_creation").unwrap_or_default();
+    let tools = used.object("server_tool_use").unwrap_or_default();
+    let counts = AnthropicCounts {
+        input: used.count("input_tokens"),
+        cache_read: used.count("cache_read_input_tokens"),
+        cache_written: used.count("cache_creation_input_tokens"),
+        cache_written_1h: by_lifetime.count("ephemeral_1h_input_tokens"),
+        output: used.count("output_tokens"),
+        web_searches: tools.count("web_search_requests"),
+    };
+    counts.usage()
 }
 
 fn add_block(context: &mut LineContext<'_>, block: &Object<'_>) {
@@ -138,6 +129,6 @@ fn tool_call(context: &LineContext<'_>, block: &Object<'_>) -> Option<Observatio
         name: Field::if_some(block.text("name"), stamp),
         start: Earliest(Some(context.at)),
         input: Field::if_some(block.json("input").map(Payload::Json), stamp),
-        ..context.step(id, ObservationKind::Tool)
+        ..context.child_observation(id, ObservationKind::Tool)
     })
 }

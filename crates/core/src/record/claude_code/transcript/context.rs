@@ -45,7 +45,11 @@ impl LineContext<'_> {
     }
 
     /// Creates a patch for an observation within the turn or the sub-agent.
-    pub(super) fn step(&self, id: ObservationId, kind: ObservationKind) -> ObservationPatch {
+    pub(super) fn child_observation(
+        &self,
+        id: ObservationId,
+        kind: ObservationKind,
+    ) -> ObservationPatch {
         let stamp = self.stamp();
         ObservationPatch {
             kind: Field::new(kind, stamp),
@@ -95,9 +99,9 @@ impl LineContext<'_> {
     /// the sub-agent only.
     pub(super) fn set_turn_content(&mut self, side: Side, content: &Json, stamp: Stamp) {
         let content_field = || Field::new(Payload::Json(content.clone()), stamp);
-        let mut step = self.observation(self.enclosing());
-        *side.of_step(&mut step) = content_field();
-        self.patches.observations.push(step);
+        let mut observation = self.observation(self.enclosing());
+        *side.of_observation(&mut observation) = content_field();
+        self.patches.observations.push(observation);
         if self.line.agent.is_none() {
             let mut trace = TracePatch::new(self.turn.clone());
             *side.of_trace(&mut trace) = content_field();
@@ -148,10 +152,10 @@ pub(super) enum Side {
 }
 
 impl Side {
-    fn of_step(self, step: &mut ObservationPatch) -> &mut Field<Payload> {
+    fn of_observation(self, observation: &mut ObservationPatch) -> &mut Field<Payload> {
         match self {
-            Self::Input => &mut step.input,
-            Self::Output => &mut step.output,
+            Self::Input => &mut observation.input,
+            Self::Output => &mut observation.output,
         }
     }
 

@@ -67,6 +67,6 @@ fn event(
         start: Earliest(Some(context.at)),
         level: Field::new(level, stamp),
         status_message: Field::if_some(message, stamp),
-        ..context.step(id, ObservationKind::Event)
+        ..context.child_observation(id, ObservationKind::Event)
     })
 }

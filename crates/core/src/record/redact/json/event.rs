@@ -58,7 +58,7 @@ impl Redactor {
             return body.clone();
         }
         let mut rewriter = Rewriter {
-            cleaner: self.uncut(),
+            redactor: self.uncut(),
             rest: body,
             clean: String::with_capacity(body.len()),
             has_changed: false,
@@ -117,7 +117,7 @@ impl Rewriter<'_> {
             _ if TALLIES.contains(&within.key) => self.copy(value_len(self.rest)),
             (Some(b'"'), Some(root)) => self.text(root),
             (Some(_), Some(root)) if within.key != CONTENT || !nests => {
-                let rules = self.cleaner.rules;
+                let rules = self.redactor.rules;
                 self.value(&Trail::new(&rules.fields, root), depth);
             }
             (Some(b'{'), _) => self.told_object(within, depth),
@@ -173,7 +173,7 @@ impl Rewriter<'_> {
     fn text(&mut self, root: Root) {
         let literal = self.take(literal_len(self.rest));
         let text: String = serde_json::from_str(literal).unwrap_or_default();
-        let clean = self.cleaner.payload(Payload::Text(text.as_str().into()), root);
+        let clean = self.redactor.payload(Payload::Text(text.as_str().into()), root);
         let clean = match clean.as_str() {
             same if same == text => Cow::Borrowed(literal),
             clean => {

@@ -23,7 +23,7 @@ pub(super) struct Scan<C> {
     pub(super) from: String,
     pub(super) filter: Where,
     /// Leading columns, for conditions that SQL cannot evaluate.
-    pub(super) carried: String,
+    pub(super) leading_columns: String,
     /// SQL of a column.
     pub(super) kind: fn(C) -> Kind,
 }
@@ -91,8 +91,12 @@ impl<C: Copy + std::fmt::Debug> Scan<C> {
     }
 
     fn select(&self, query: &MetricsQuery<C>) -> StoreResult<(String, Layout)> {
-        let mut columns: Vec<String> =
-            self.carried.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        let mut columns: Vec<String> = self
+            .leading_columns
+            .split(',')
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect();
         let mut add = |sql: String, form: Form| {
             columns.push(sql);
             Cell { index: columns.len() - 1, form }

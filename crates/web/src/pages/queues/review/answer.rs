@@ -1,15 +1,18 @@
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Redirect;
+use ratchet_core::catalog::annotation::ItemKind;
 use ratchet_core::catalog::review::{CORRECTNESS, HELPFULNESS};
 use ratchet_core::id::ObservationId;
 use ratchet_stages::review::answer::{self, Answer, AnswerError, NewCase, Submission};
+use ratchet_stages::review::session_answer;
+use ratchet_stages::sink::LocalSink;
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{LeaseStatus, QueueId, ReviewEffect};
 
 use super::form::TOOL;
 use super::record::Record;
-use super::reviewer;
+use super::{reviewer, session};
 use crate::form::ReviewForm;
 use crate::page_error::{PageError, PageResult};
 use crate::pages::datasets::typed;
@@ -32,6 +35,14 @@ pub(super) async fn save(
     let submission = submission(&ctx, &form, &of, item.id.clone())?;
     let effect = if form.get("skip").is_some() {
         answer::skip(&catalog, submission, ctx.now).await
+    } else if item.kind == ItemKind::Session {
+        let settings = catalog.review_settings(of.clone()).await?;
+        let rubric = session::rubric(&web, &settings)?;
+        let given = session::read(&ctx, &form, &item, &rubric)?;
+        let (telemetry, project) = (web.store.telemetry.clone(), ctx.project_id());
+        let local = LocalSink { telemetry, catalog, project };
+        let into = (settings.dataset.as_str(), &rubric);
+        session_answer::submit(&local, submission, into, given, ctx.now).await
     } else {
         let record = Record::load(&web, &ctx, &item).await?;
         let given = read(&web, &ctx, &form, &record).await?;

@@ -32,7 +32,7 @@ pub(super) fn action(ctx: &RequestContext, of: &QueueId, lease: &ReviewLease) ->
     ctx.to(&["queues", &of.queue, "review", &lease.item.id])
 }
 
-fn hidden(ctx: &RequestContext, lease: &ReviewLease) -> Markup {
+pub(super) fn hidden(ctx: &RequestContext, lease: &ReviewLease) -> Markup {
     html! {
         (ctx.viewer.form_token.field())
         input type="hidden" name="attempt" value=(lease.attempt);
@@ -75,12 +75,7 @@ pub(super) async fn form(
             (area(("judge_error", "Judge was wrong because…", "w"), ""))
             (area(("comment", "Comment", "c"), ""))
             (case(record, &datasets))
-            p.review-actions {
-                button.button.primary type="submit" aria-keyshortcuts="Enter" { "Save & next " kbd { "Enter" } }
-                button.button type="submit" name="skip" value="yes" formnovalidate data-skip
-                       aria-keyshortcuts="s" { "Skip " kbd { "s" } }
-            }
-            p.review-status role="status" aria-live="polite" data-status {}
+            (buttons())
             p.muted.keys-hint {
                 "A number selects an option of the framed question; " kbd { "j" } " " kbd { "k" } " move the frame; "
                 kbd { "Esc" } " leaves a text."
@@ -89,9 +84,21 @@ pub(super) async fn form(
     })
 }
 
+/// Buttons that save and skip, and what became of the answer.
+pub(super) fn buttons() -> Markup {
+    html! {
+        p.review-actions {
+            button.button.primary type="submit" aria-keyshortcuts="Enter" { "Save & next " kbd { "Enter" } }
+            button.button type="submit" name="skip" value="yes" formnovalidate data-skip
+                   aria-keyshortcuts="s" { "Skip " kbd { "s" } }
+        }
+        p.review-status role="status" aria-live="polite" data-status {}
+    }
+}
+
 fn choice(name: &str, label: &str, options: &[(&str, &str)], is_required: bool) -> Markup {
     html! {
-        fieldset.review-choice data-question {
+        fieldset.review-choice data-question data-reveals[is_required] {
             legend { (label) }
             @for (key, (value, word)) in options.iter().enumerate() {
                 label.mark {
@@ -153,6 +160,10 @@ async fn datasets(
     ctx: &RequestContext,
     record: &Record,
 ) -> PageResult<Option<[String; 2]>> {
+    // The case of an experiment is in a dataset already.
+    if record.experiment.is_some() {
+        return Ok(None);
+    }
     let agent = super::answer::agent(web, ctx, record).await?;
     Ok(agent.map(|agent| review_datasets(&agent, ctx.now)))
 }

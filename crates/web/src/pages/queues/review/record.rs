@@ -8,6 +8,7 @@ use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
 use ratchet_core::record::trace::{Content, Trace};
 use ratchet_stages::review::answer::Reviewed;
 use ratchet_store::catalog::QueueItem;
+use ratchet_store::experiment::StoredExperimentItem;
 use ratchet_store::query::{
     Condition, Detail, Direction, ObservationColumn, ObservationQuery, Paging, ScoreQuery,
     ScoresOn, Test, TimeRange,
@@ -16,6 +17,7 @@ use ratchet_store::query::{
 use crate::components::{badge, figure};
 use crate::message_preview::{self, Side, one_line};
 use crate::page_error::{PageError, PageResult};
+use crate::pages::datasets::as_read;
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
@@ -27,6 +29,8 @@ const MAX_SCORES: u64 = 200;
 /// Characters of a call's input and output.
 const PREVIEW: usize = 160;
 const NAME: usize = 40;
+/// Bytes of an expected output.
+const EXPECTED: usize = 20_000;
 
 /// What an item is about, with all that a reviewer needs to see.
 pub(super) struct Record {
@@ -36,6 +40,8 @@ pub(super) struct Record {
     /// Why it was drawn for review.
     pub(super) reason: Option<String>,
     pub(super) scores: Vec<Score>,
+    /// The item of an experiment that it is the run of.
+    pub(super) experiment: Option<StoredExperimentItem>,
 }
 
 /// A tool or sub-agent with its calls.
@@ -76,8 +82,14 @@ impl Record {
         };
         let scores = telemetry.scores(scores).await?.rows;
         let reason = super::reason(web, ctx, id.to_string()).await?;
+        let own = observation.as_ref().map(|observation| &observation.id);
+        let items = telemetry.experiment_items_of_traces(ctx.project_id(), vec![id.clone()]);
+        let experiment = items
+            .await?
+            .into_iter()
+            .rfind(|item| own.is_none() || item.observation.as_ref() == own);
         let calls = calls(web, ctx, id).await?;
-        Ok(Self { trace, observation, calls, reason, scores })
+        Ok(Self { trace, observation, calls, reason, scores, experiment })
     }
 
     /// The target of the answer's scores.
@@ -157,6 +169,7 @@ impl Record {
             div.words { (side(content.and_then(|content| content.input.as_ref()), Side::Input)) }
             @if !self.calls.is_empty() { (self.call_list(ctx)) }
             div.words { (side(content.and_then(|content| content.output.as_ref()), Side::Output)) }
+            @if let Some(item) = &self.experiment { (expected(item)) }
         }
     }
 
@@ -181,6 +194,21 @@ impl Record {
                         }
                     }
                 }
+            }
+        }
+    }
+}
+
+/// What the item of an experiment expects.
+fn expected(item: &StoredExperimentItem) -> Markup {
+    html! {
+        section.review-expected aria-label="Expected output" {
+            h2.review-calls-head {
+                "Expected output, run " bdi { (elide(&item.experiment.name, NAME)) }
+            }
+            @match &item.expected_output {
+                Some(expected) => pre.words { bdi { (elide(&as_read(expected.as_str()), EXPECTED)) } },
+                None => p.muted { "The item has no expected output." },
             }
         }
     }

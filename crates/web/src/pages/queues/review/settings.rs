@@ -28,6 +28,10 @@ const BLIND: FormField<'_> = FormField {
     hint: "",
 };
 
+/// Why double review needs people who sign in.
+const ONE_PERSON: &str =
+    "1 without sign-in: everyone counts as one person; turn sign-in on for more";
+
 pub(super) async fn show(
     State(web): State<Web>,
     ctx: RequestContext,
@@ -50,7 +54,8 @@ async fn page(
     of: QueueId,
     entered: &Entered,
 ) -> PageResult<Markup> {
-    let queue = web.store.catalog.queue(of).await?;
+    let queue = web.store.catalog.queue(of.clone()).await?;
+    let assignees = super::assignees::form(web, ctx, &of).await?;
     let mut page = Page::new(Section::Queues, "Review settings");
     let here = ctx.to(&["queues", &queue.id]);
     page.crumbs =
@@ -65,6 +70,7 @@ async fn page(
             button.button.primary type="submit" { "Save" } " "
             a.button href=(here) { "Cancel" }
         }
+        (assignees)
     };
     Ok(page.show(ctx))
 }
@@ -86,12 +92,16 @@ pub(super) async fn save(
         let shown = page(&web, &ctx, of, &entered).await?;
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, shown).into_response());
     };
+    if reviews > 1 && ctx.viewer.person().is_none() {
+        entered.wrong("reviews", ONE_PERSON.to_owned());
+    }
     if !entered.is_fine() {
         let shown = page(&web, &ctx, of, &entered).await?;
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, shown).into_response());
     }
     let is_blind = entered.is_ticked("blind");
-    let new = ReviewSettings { instructions, reviews, is_blind };
+    let known = web.store.catalog.review_settings(of.clone()).await?;
+    let new = ReviewSettings { instructions, reviews, is_blind, ..known };
     ctx.viewer.catalog(&web).set_review_settings(of.clone(), new, ctx.now).await?;
     Ok(Redirect::to(&ctx.to(&["queues", &of.queue]).to_string()).into_response())
 }

@@ -137,6 +137,7 @@ fn host(address: &str) -> &str {
 const fn kind_words(kind: ReceiverKind) -> &'static str {
     match kind {
         ReceiverKind::Webhook => "Webhook",
+        ReceiverKind::Slack => "Slack",
         ReceiverKind::Browser => "Browser push",
     }
 }

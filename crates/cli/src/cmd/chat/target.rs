@@ -1,0 +1,264 @@
+//! `ratchet chat --target`: a conversation with a target, which is called from here.
+
+use std::io::{self, IsTerminal as _};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use ratchet_core::experiment::conversation::{self, Exchange, History};
+use ratchet_core::id::SessionId;
+use ratchet_server::clock::Clock;
+use ratchet_stages::data_target::DataTarget;
+use ratchet_stages::experiment::service::ExperimentService;
+use ratchet_stages::experiment::site::ExperimentSite;
+use ratchet_stages::experiment::target::OpenTarget;
+use ratchet_stages::experiment::target_chat::{self, Turn, TurnHost, TurnRequest};
+use ratchet_stages::sink::LocalSink;
+use ratchet_store::Store;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::Receiver;
+use uuid::Uuid;
+
+use super::interrupts::StopSignals;
+use super::sanitize::plain;
+use super::{ChatArgs, line_mode, one_shot};
+use crate::administration::Administration;
+use crate::cmd::experiment;
+use crate::config::Config;
+use crate::exit::{Outcome, Signal};
+use crate::first_start::{FirstKeysFor, InitialSetup};
+use crate::local_socket::LocalSocketClient;
+use crate::print::print;
+use crate::{data_target, folder};
+
+/// The holder of the folder's lock.
+const HOLDER: &str = "ratchet chat";
+const HELP: &str = "  Type a message. + adds the last turn to a dataset, with the answer as it should \
+                    have been; /quit ends.\n";
+
+/// A conversation as it goes on.
+struct TargetTalk<'a> {
+    host: TurnHost,
+    target: OpenTarget,
+    chat: SessionId,
+    before: Vec<Exchange>,
+    /// The last turn, and what the target was sent.
+    last: Option<(Turn, Value)>,
+    dataset: Option<String>,
+    args: &'a ChatArgs,
+}
+
+/// Talks to a target until the person quits.
+pub(super) async fn run(args: &ChatArgs, named: &str) -> anyhow::Result<Outcome> {
+    let config = Config::load(&args.config, Vec::new())?;
+    let message = args.print.as_deref().map(one_shot::message).transpose()?;
+    // A local server accepts its key as long as its socket is open.
+    let (host, folder, _local) = host(args, &config).await?;
+    let target = match of_prompts(&host, folder.as_ref()).await {
+        Ok(prompts) => open(&config, (named, args.environment.as_deref()), &prompts).await,
+        Err(error) => Err(error),
+    };
+    let target = match target {
+        Ok(target) => target,
+        Err(error) => return close(folder).await.and(Err(error)),
+    };
+    let chat = SessionId::parse(&Uuid::new_v4().to_string())?;
+    let dataset = args.dataset.clone();
+    let mut talk = TargetTalk { host, target, chat, before: Vec::new(), last: None, dataset, args };
+    let talked = match message {
+        Some(message) => talk.once(&message).await,
+        None => talk.converse(&mut StopSignals::listen()?).await,
+    };
+    close(folder).await?;
+    talked
+}
+
+async fn close(folder: Option<Store>) -> anyhow::Result<()> {
+    if let Some(folder) = folder {
+        folder.close().await.context("cannot close the data folder")?;
+    }
+    Ok(())
+}
+
+/// Where prompts and LLM connections of targets are: with the records of the chat.
+async fn of_prompts(host: &TurnHost, folder: Option<&Store>) -> anyhow::Result<ExperimentSite> {
+    match (host, folder) {
+        (TurnHost::Server(server), _) => {
+            let at = Administration(DataTarget::Server(server.clone()));
+            experiment::host(&at, None).await
+        }
+        (TurnHost::Store(local), Some(store)) => {
+            let (store, catalog) = (store.clone(), store.catalog.clone());
+            let project = local.project.clone();
+            Ok(ExperimentSite::Folder(Box::new(ExperimentService { store, catalog, project })))
+        }
+        (TurnHost::Store(_), None) => bail!("the data folder is not open"),
+    }
+}
+
+/// Opens a target file, or a target that the settings name.
+async fn open(
+    config: &Config,
+    (named, environment): (&str, Option<&str>),
+    prompts: &ExperimentSite,
+) -> anyhow::Result<OpenTarget> {
+    if Path::new(named).exists() {
+        return experiment::open_target(Path::new(named), environment, prompts).await;
+    }
+    let known = &config.targets.0;
+    let Some(target) = known.get(named) else {
+        let names: Vec<&str> = known.keys().map(String::as_str).collect();
+        let hint = match names.as_slice() {
+            [] => "name one in ratchet.toml, as [targets.NAME]".to_owned(),
+            names => format!("there are {}", names.join(", ")),
+        };
+        bail!("there is no target file {named}, and no target of that name: {hint}");
+    };
+    let opened = experiment::open_here(target, (named, environment), prompts).await;
+    opened.with_context(|| format!("target {named} cannot be called"))
+}
+
+/// Where turns are recorded: a server, the one that runs on the data folder, or the folder itself.
+async fn host(
+    args: &ChatArgs,
+    config: &Config,
+) -> anyhow::Result<(TurnHost, Option<Store>, Option<LocalSocketClient>)> {
+    if let Some(url) = &args.server {
+        return Ok((TurnHost::Server(data_target::server(url, &config.credentials)?), None, None));
+    }
+    if let Some(local) = LocalSocketClient::connect(&config.data).await? {
+        let server = data_target::server(&local.url, &local.credentials)?;
+        return Ok((TurnHost::Server(server), None, Some(local)));
+    }
+    let setup = InitialSetup::check(&config.init)?;
+    let store = folder::open(config, HOLDER)?;
+    let started = setup.apply(&store.catalog, FirstKeysFor::Nobody, Clock::System.now()).await?;
+    let local = LocalSink {
+        telemetry: store.telemetry.clone(),
+        catalog: store.catalog.clone(),
+        project: started.project.id,
+    };
+    Ok((TurnHost::Store(Box::new(local)), Some(store), None))
+}
+
+impl TargetTalk<'_> {
+    /// Sends one message and prints its answer.
+    async fn once(&mut self, message: &str) -> anyhow::Result<Outcome> {
+        let turn = self.say(message).await?;
+        if self.args.json {
+            print(&line(&turn))?;
+        } else if let Some(answer) = &turn.answer {
+            print(&format!("{answer}\n"))?;
+        }
+        match &turn.fault {
+            Some(fault) => bail!("the target did not answer: {}", plain(fault)),
+            None => Ok(Outcome::Done),
+        }
+    }
+
+    async fn converse(&mut self, stops: &mut StopSignals) -> anyhow::Result<Outcome> {
+        let is_person = io::stdin().is_terminal() && !self.args.json;
+        if is_person {
+            eprint!(
+                "{} ({})\n{HELP}",
+                plain(&self.target.identity.name),
+                self.target.identity.kind
+            );
+        }
+        let mut lines = line_mode::lines();
+        loop {
+            let prompt = if is_person { "> " } else { "" };
+            let typed = tokio::select! {
+                typed = ask(&mut lines, prompt) => typed?,
+                signal = stops.next() => return Ok(ended(signal)),
+            };
+            let Some(typed) = typed else { return Ok(Outcome::Done) };
+            match typed.trim() {
+                "" => {}
+                "/quit" | "/exit" => return Ok(Outcome::Done),
+                "/help" => eprint!("{HELP}"),
+                "+" => self.add(&mut lines, is_person).await?,
+                text => {
+                    let shown = tokio::select! {
+                        turn = self.say(text) => turn,
+                        signal = stops.next() => return Ok(ended(signal)),
+                    };
+                    self.show(shown)?;
+                }
+            }
+        }
+    }
+
+    async fn say(&mut self, text: &str) -> anyhow::Result<Turn> {
+        let request =
+            TurnRequest { chat: &self.chat, before: self.before.clone(), text, person: None };
+        let history = History::of_kind(&self.target.identity.kind);
+        let sent = conversation::input(&self.before, text, history)?;
+        let turn = target_chat::send(&self.host, &self.target, request, &Clock::System).await?;
+        self.before.extend(turn.exchange());
+        self.last = Some((turn.clone(), sent));
+        Ok(turn)
+    }
+
+    /// Shows a turn; a message that was refused ends nothing.
+    fn show(&self, turn: anyhow::Result<Turn>) -> anyhow::Result<()> {
+        match turn {
+            Ok(turn) if self.args.json => print(&line(&turn))?,
+            Ok(Turn { answer: Some(answer), .. }) => print(&format!("{}\n", plain(&answer)))?,
+            Ok(turn) => {
+                eprintln!("no answer: {}", plain(turn.fault.as_deref().unwrap_or("interrupted")));
+            }
+            Err(why) => eprintln!("{why:#}"),
+        }
+        Ok(())
+    }
+
+    /// Adds the last turn to a dataset.
+    async fn add(&mut self, lines: &mut Receiver<String>, is_person: bool) -> anyhow::Result<()> {
+        let Some((turn, sent)) = self.last.clone() else {
+            eprintln!("there is no turn yet");
+            return Ok(());
+        };
+        let prompt = |text: &'static str| if is_person { text } else { "" };
+        if self.dataset.is_none() {
+            let named = ask(lines, prompt("dataset: ")).await?.unwrap_or_default();
+            self.dataset = Some(named.trim().to_owned()).filter(|name| !name.is_empty());
+        }
+        let Some(dataset) = self.dataset.clone() else {
+            eprintln!("name a dataset, here or with --dataset");
+            return Ok(());
+        };
+        let typed = ask(lines, prompt("expected answer (Enter keeps the one above): ")).await?;
+        let expected = typed.filter(|text| !text.trim().is_empty()).or(turn.answer);
+        let Some(expected) = expected else {
+            eprintln!("not added: there is no answer to expect");
+            return Ok(());
+        };
+        let now = Clock::System.now();
+        let added = self.host.add_to_dataset(&dataset, &turn.trace, (&sent, &expected), now).await;
+        match added {
+            Ok(item) => eprintln!("added to {} as {item}", plain(&dataset)),
+            Err(why) => eprintln!("not added: {why:#}"),
+        }
+        Ok(())
+    }
+}
+
+/// The next line; `None` at the end of the input.
+async fn ask(lines: &mut Receiver<String>, prompt: &str) -> io::Result<Option<String>> {
+    print(prompt)?;
+    Ok(lines.recv().await)
+}
+
+const fn ended(signal: Signal) -> Outcome {
+    match signal {
+        Signal::Interrupt => Outcome::Done,
+        Signal::Terminate => Outcome::Stopped(signal),
+    }
+}
+
+fn line(turn: &Turn) -> String {
+    let line = json!({
+        "trace": turn.trace.to_string(), "answer": turn.answer, "fault": turn.fault,
+    });
+    format!("{line}\n")
+}

@@ -1,0 +1,55 @@
+use std::io::{IsTerminal as _, Write as _, stderr};
+use std::time::{Duration, Instant};
+
+use ratchet_remote::ratchet::experiments::ExperimentRunView;
+
+/// Width of the bar.
+const WIDTH: u64 = 24;
+
+/// Reports the progress of a run on stderr, if it is a terminal.
+#[derive(Debug)]
+pub(super) struct RunProgress {
+    is_watched: bool,
+    started: Instant,
+    /// Trials that were finished before.
+    before: u64,
+}
+
+impl RunProgress {
+    pub(super) fn new(run: &ExperimentRunView) -> Self {
+        Self { is_watched: stderr().is_terminal(), started: Instant::now(), before: run.done }
+    }
+
+    pub(super) fn report(&self, run: &ExperimentRunView) {
+        if self.is_watched {
+            let done = run.done.saturating_sub(self.before);
+            eprint!("\r{}\u{1b}[K", line(run, done, self.started.elapsed()));
+            // Nothing depends on the line being seen at once.
+            drop(stderr().flush());
+        }
+    }
+
+    pub(super) fn done(&self) {
+        if self.is_watched {
+            eprint!("\r\u{1b}[K");
+        }
+    }
+}
+
+fn line(run: &ExperimentRunView, done_now: u64, elapsed: Duration) -> String {
+    let filled = (run.done * WIDTH).checked_div(run.trials).unwrap_or(WIDTH).min(WIDTH);
+    let bar: String = (0..WIDTH).map(|place| if place < filled { '█' } else { '░' }).collect();
+    let mut line = format!("{bar} {} of {} trials", run.done, run.trials);
+    if run.faults > 0 {
+        line += &format!(", {} without an answer", run.faults);
+    }
+    if run.cost > 0.0 {
+        line += &format!(", ${:.4}", run.cost);
+    }
+    let open = run.trials.saturating_sub(run.done);
+    let left = elapsed.as_secs().saturating_mul(open).checked_div(done_now);
+    if let Some(left) = left.filter(|_| open > 0) {
+        line += &format!(", about {left} s left");
+    }
+    line
+}

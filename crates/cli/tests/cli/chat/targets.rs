@@ -1,0 +1,77 @@
+use ratchet_testkit::http;
+use ratchet_testkit::process::Finished;
+use serde_json::{Value, json};
+
+use crate::{ask, fails, ok, ratchet, server};
+
+/// Echoes its input, and fails on request.
+const AGENT: &str = r#"
+import json, sys
+said = json.load(sys.stdin)
+last = said if isinstance(said, str) else said["messages"][-1]["content"]
+if last == "fail":
+    sys.exit("out of order")
+print(json.dumps(said))
+"#;
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("agent.py"), AGENT).unwrap();
+    let target = "kind = \"command\"\ncommand = [\"python3\", \"agent.py\"]\n";
+    std::fs::write(folder.path().join("agent.toml"), target).unwrap();
+    let named = "[targets.support]\nkind = \"command\"\ncommand = [\"python3\", \"agent.py\"]\n";
+    std::fs::write(folder.path().join("ratchet.toml"), named).unwrap();
+    folder
+}
+
+#[test]
+fn each_turn_is_a_trace_and_one_key_adds_it_to_a_dataset() {
+    let (data, folder) = (tempfile::tempdir().unwrap(), folder());
+    let running = server(data.path()).start();
+    let file = folder.path().join("agent.toml").display().to_string();
+    let typed = "hello\nfail\nand now?\n+\nfrom chats\nthe right answer\n/quit\n";
+    let Finished { code, stdout, stderr } =
+        ask(&running, &["chat", "--target", &file, "--json"]).typing(typed).run();
+    assert_eq!(code, Some(0), "{stdout}\n{stderr}");
+    let turns: Vec<Value> =
+        stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(turns.len(), 3, "{stdout}");
+    assert_eq!(turns[0]["answer"], "\"hello\"", "the first message is the text itself");
+    assert!(turns[1]["fault"].as_str().unwrap().contains("out of order"), "{stdout}");
+    // What had no answer is not part of the conversation.
+    let sent: Value = serde_json::from_str(turns[2]["answer"].as_str().unwrap()).unwrap();
+    let said: Vec<&Value> =
+        sent["messages"].as_array().unwrap().iter().map(|one| &one["content"]).collect();
+    assert_eq!(said, [&json!("hello"), &json!("\"hello\""), &json!("and now?")]);
+
+    let get = |path: &str| running.send(http::get(path)).json();
+    let traces: Vec<Value> = turns
+        .iter()
+        .map(|turn| get(&format!("/api/public/traces/{}", turn["trace"].as_str().unwrap())))
+        .collect();
+    assert_eq!(traces[2]["input"], "and now?");
+    assert_eq!(traces[1]["observations"][0]["level"], "ERROR", "{}", traces[1]);
+    assert!(traces.iter().all(|trace| trace["sessionId"] == traces[0]["sessionId"]));
+    let items = get("/api/public/dataset-items?datasetName=from%20chats");
+    let item = &items["data"][0];
+    assert_eq!((&item["expectedOutput"], &item["input"]), (&json!("the right answer"), &sent));
+    assert_eq!(item["sourceTraceId"], turns[2]["trace"]);
+}
+
+#[test]
+fn a_data_folder_and_a_name_in_the_settings_do_too() {
+    let (data_folder, folder) = (tempfile::tempdir().unwrap(), folder());
+    let data = data_folder.path().display().to_string();
+    let config = folder.path().join("ratchet.toml").display().to_string();
+    let chat = ["chat", "--data", &data, "--config", &config, "--target"];
+    let said = ok(ratchet(&chat).args(["support", "--print", "hello"]));
+    assert_eq!(said, "\"hello\"\n");
+    let unknown = fails(ratchet(&chat).args(["other", "--print", "hello"]), 1);
+    assert!(unknown.contains("no target of that name: there are support"), "{unknown}");
+    let faulty = fails(ratchet(&chat).args(["support", "--print", "fail"]), 1);
+    assert!(faulty.contains("out of order"), "{faulty}");
+    fails(ratchet(&chat).args(["support", "--workspace", "."]), 2);
+    // A server that runs on the folder records the turn.
+    let _running = server(data_folder.path()).start();
+    assert_eq!(ok(ratchet(&chat).args(["support", "--print", "again"])), "\"again\"\n");
+}

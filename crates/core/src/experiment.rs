@@ -1,0 +1,17 @@
+//! Experiments that Ratchet runs: targets, trials and the decisions of their runner.
+//!
+//! A target is an agent that can be called. A trial is one call of it with the input of one dataset
+//! item; an item has as many trials as the run has repeats.
+
+/// Target files.
+pub mod target;
+/// Which items of a dataset a run includes.
+pub mod item_filter;
+/// Identifiers of trials and their traces.
+pub mod trial;
+/// Evaluators of trials.
+pub mod evaluator;
+/// What an agent did on its way to an answer.
+pub mod trajectory;
+/// Conversations with targets.
+pub mod conversation;

@@ -1,0 +1,207 @@
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::id::ObservationId;
+use crate::judge::code_evaluator::EvaluatedCall;
+use crate::payload::Payload;
+use crate::record::observation::{Observation, ObservationKind};
+
+/// Tools of Claude Code that start a sub-agent.
+const AGENT_TOOLS: [&str; 2] = ["Task", "Agent"];
+
+/// What names of spans of agents begin with.
+const AGENT_SPANS: [&str; 2] = ["invoke_agent ", "create_agent "];
+
+/// What an agent did on its way to an answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trajectory {
+    /// Calls of tools, in the order of their start.
+    pub calls: Vec<CalledTool>,
+    /// Sub-agents, in the order in which they were chosen.
+    pub agents: Vec<SubAgent>,
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CalledTool {
+    pub name: String,
+    pub arguments: Option<Value>,
+}
+
+/// The work of a sub-agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SubAgent {
+    pub name: String,
+    /// Where it is recorded, if it is.
+    pub observation: Option<ObservationId>,
+    pub input: Value,
+    pub output: Option<String>,
+    /// Calls of tools below it.
+    pub calls: Vec<CalledTool>,
+}
+
+impl CalledTool {
+    /// Returns it as evaluators see it.
+    pub fn evaluated(&self) -> EvaluatedCall<'_> {
+        EvaluatedCall { name: &self.name, arguments: self.arguments.as_ref() }
+    }
+}
+
+impl Trajectory {
+    /// Reads it from the observations of a trace.
+    ///
+    /// A sub-agent is an agent within another one or within a tool. Where there is none, the agents
+    /// that were called directly are: then no agent chose among them, but a program.
+    pub fn of_observations(steps: &[Observation]) -> Self {
+        let mut steps: Vec<&Observation> = steps.iter().collect();
+        steps.sort_by(|one, other| (one.start, &one.id).cmp(&(other.start, &other.id)));
+        let by_id: HashMap<&ObservationId, &Observation> =
+            steps.iter().map(|step| (&step.id, *step)).collect();
+        let is_worker = |step: &Observation| {
+            matches!(step.kind, ObservationKind::Agent | ObservationKind::Tool)
+        };
+        let agents = steps.iter().filter(|step| step.kind == ObservationKind::Agent);
+        let (nested, direct): (Vec<&Observation>, Vec<&Observation>) =
+            agents.copied().partition(|step| ancestors(step, &by_id).any(is_worker));
+        let chosen = if nested.is_empty() { direct } else { nested };
+        let agent = |top: &Observation| SubAgent {
+            name: agent_name(top),
+            observation: Some(top.id.clone()),
+            input: input(top).unwrap_or_default(),
+            output: output(top),
+            calls: steps
+                .iter()
+                .filter(|step| ancestors(step, &by_id).any(|above| above.id == top.id))
+                .filter_map(|step| tool(step))
+                .collect(),
+        };
+        Self {
+            agents: chosen.into_iter().map(agent).collect(),
+            calls: steps.iter().filter_map(|step| tool(step)).collect(),
+        }
+    }
+
+    /// Reads it from calls that a target reports itself.
+    pub fn of_calls(calls: impl IntoIterator<Item = (String, Value)>) -> Self {
+        let mut trajectory = Self::default();
+        for (name, input) in calls {
+            let agent = input.get("subagent_type").and_then(Value::as_str);
+            if let Some(agent) = agent.filter(|_| AGENT_TOOLS.contains(&name.as_str())) {
+                trajectory.agents.push(SubAgent {
+                    name: agent.to_owned(),
+                    observation: None,
+                    input: input.clone(),
+                    output: None,
+                    calls: Vec::new(),
+                });
+            }
+            trajectory.calls.push(CalledTool { name, arguments: Some(input) });
+        }
+        trajectory
+    }
+}
+
+/// The observations above one; as many as there are at most, so that a loop of parents ends.
+fn ancestors<'a>(
+    step: &'a Observation,
+    by_id: &'a HashMap<&ObservationId, &'a Observation>,
+) -> impl Iterator<Item = &'a Observation> {
+    let above = |step: &&'a Observation| by_id.get(step.parent.as_ref()?).copied();
+    std::iter::successors(above(&step), above).take(by_id.len())
+}
+
+/// The agent's own name; a span of it is called `invoke_agent NAME` by OpenTelemetry's conventions.
+fn agent_name(step: &Observation) -> String {
+    let named = step.agent.as_deref().or(step.name.as_deref()).unwrap_or_default();
+    let plain = AGENT_SPANS.iter().find_map(|prefix| named.strip_prefix(prefix));
+    plain.unwrap_or(named).to_owned()
+}
+
+fn tool(step: &Observation) -> Option<CalledTool> {
+    let name = step.name.clone().filter(|_| step.kind == ObservationKind::Tool)?;
+    Some(CalledTool { name, arguments: input(step).map(arguments) })
+}
+
+fn input(step: &Observation) -> Option<Value> {
+    json(step.content.as_ref()?.input.as_ref()?)
+}
+
+fn output(step: &Observation) -> Option<String> {
+    let value = json(step.content.as_ref()?.output.as_ref()?)?;
+    Some(said(&value).map_or_else(|| value.to_string(), |text| text.trim_end().to_owned()))
+}
+
+/// The arguments of a call: some libraries record them as a message to the tool.
+fn arguments(input: Value) -> Value {
+    match input {
+        Value::Array(mut messages) if messages.len() == 1 => match messages.pop() {
+            Some(Value::Object(mut message)) if message.contains_key("role") => {
+                message.remove("content").unwrap_or(Value::Object(message))
+            }
+            other => Value::Array(other.into_iter().collect()),
+        },
+        other => other,
+    }
+}
+
+/// The text of an answer, which may be recorded as messages with parts: that of the last message.
+fn said(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Object(message) => {
+            let keys = ["content", "parts", "text", "message"];
+            keys.iter().find_map(|key| message.get(*key)).and_then(said)
+        }
+        Value::Array(list) if list.iter().any(|one| one.get("role").is_some()) => {
+            said(list.last()?)
+        }
+        Value::Array(parts) => {
+            let texts: Vec<String> = parts.iter().filter_map(said).collect();
+            (!texts.is_empty()).then(|| texts.concat())
+        }
+        _ => None,
+    }
+}
+
+fn json(payload: &Payload) -> Option<Value> {
+    serde_json::from_str(payload.to_json().as_str()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn answers_and_arguments_are_found_in_messages() {
+        let message =
+            json!([{ "role": "assistant", "content": [{ "text": "Re" }, { "text": "funded." }] }]);
+        assert_eq!(said(&message).unwrap(), "Refunded.");
+        assert_eq!(said(&json!("plain")).unwrap(), "plain");
+        let strands =
+            json!({ "role": "assistant", "message": "Done.", "finish_reason": "end_turn" });
+        assert_eq!(said(&strands).unwrap(), "Done.");
+        let genai =
+            json!([{ "role": "assistant", "parts": [{ "type": "text", "content": "Hi" }] }]);
+        assert_eq!(said(&genai).unwrap(), "Hi");
+        assert_eq!(said(&json!({ "total": 3 })), None);
+        let wrapped = json!([{ "role": "tool", "content": { "q": 1 }, "id": "x" }]);
+        assert_eq!(arguments(wrapped), json!({ "q": 1 }));
+        for plain in [json!({ "q": 1 }), json!([1]), json!([{ "q": 1 }]), json!("text")] {
+            assert_eq!(arguments(plain.clone()), plain);
+        }
+    }
+
+    #[test]
+    fn a_task_of_claude_chooses_a_sub_agent() {
+        let calls = [
+            ("Task".to_owned(), json!({ "subagent_type": "planner", "prompt": "plan" })),
+            ("Read".to_owned(), json!({ "file_path": "x" })),
+        ];
+        let found = Trajectory::of_calls(calls);
+        assert_eq!(found.agents.first().map(|agent| agent.name.as_str()), Some("planner"));
+        assert_eq!(found.calls.len(), 2);
+    }
+}

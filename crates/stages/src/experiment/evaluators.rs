@@ -1,0 +1,316 @@
+//! Verdicts on answers: fixed rules, commands of the operator and judges, on the whole answer or on
+//! each sub-agent. The rules and the judge's request are those of online evaluators.
+
+/// Verdicts of judges.
+mod accuracy;
+/// What the agent recorded of its way to an answer.
+mod steps;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ratchet_agent::bounded_command::BoundedCommand;
+use ratchet_agent::environment::Variables;
+use ratchet_agent::judge::{DefaultModels, JudgeName, JudgeNameError};
+use ratchet_core::experiment::evaluator::{
+    ACCURACY_FILE, ACCURACY_PROMPT, InvalidTrialEvaluator, TrialEvaluator,
+};
+use ratchet_core::experiment::trajectory::{CalledTool, SubAgent, Trajectory};
+use ratchet_core::judge::code_evaluator::{
+    CodeEvaluation, CodeEvaluator, CodeVerdict, EvaluatedCall, EvaluatedCase,
+};
+use ratchet_core::judge::evaluator;
+use ratchet_core::outbound::OutboundPolicy;
+use ratchet_remote::backoff_clock::BackoffClock;
+use ratchet_remote::ratchet::experiments::{TrialScore, TrialView};
+use serde_json::Value;
+use tracing::warn;
+
+use super::site::ExperimentSite;
+use super::target::TargetAnswer;
+use crate::user_files::{self, UserFileError};
+use accuracy::AccuracyJudge;
+use steps::StepReader;
+
+/// How long a command may take.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
+/// How much memory it may use.
+const COMMAND_MEMORY: u64 = 2 << 30;
+/// How long its answer may be.
+const COMMAND_OUTPUT: usize = 64 << 10;
+
+/// The evaluators of a run.
+#[derive(Clone, Debug, Default)]
+pub struct TrialEvaluators {
+    all: Vec<TrialEvaluator>,
+    opened: Option<Arc<OpenedEvaluators>>,
+}
+
+/// What evaluators need besides the answer.
+#[derive(Debug)]
+struct OpenedEvaluators {
+    judges: BTreeMap<String, AccuracyJudge>,
+    commands: BTreeMap<String, Vec<String>>,
+    steps: StepReader,
+}
+
+/// What evaluators need from the machine that runs them.
+#[derive(Clone, Debug)]
+pub struct EvaluatorMachine {
+    /// Where traces and LLM connections are.
+    pub host: ExperimentSite,
+    /// Commands of the operator, by name.
+    pub commands: BTreeMap<String, Vec<String>>,
+    /// The prompts of judges: general instructions, and that about accuracy.
+    pub prompts: JudgePrompts,
+    /// Which addresses LLM connections may lead to.
+    pub outbound: OutboundPolicy,
+    pub clock: Arc<dyn BackoffClock>,
+    /// An unguessable text, from which the markers around evidence are derived.
+    pub seed: String,
+}
+
+/// The prompts of judges, with the user's own in their place.
+#[derive(Clone, Debug)]
+pub struct JudgePrompts {
+    pub instructions: String,
+    pub accuracy: String,
+}
+
+impl JudgePrompts {
+    /// Reads those of a data folder; the built-in ones where it has none.
+    ///
+    /// # Errors
+    /// Fails if a file of the user cannot be read.
+    pub fn read(data: Option<&Path>) -> Result<Self, UserFileError> {
+        Ok(Self {
+            instructions: user_files::prompt(data, evaluator::FILE, evaluator::SHIPPED)?,
+            accuracy: user_files::prompt(data, ACCURACY_FILE, ACCURACY_PROMPT)?,
+        })
+    }
+}
+
+/// Why evaluators cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum EvaluatorError {
+    #[error(transparent)]
+    Invalid(#[from] InvalidTrialEvaluator),
+    #[error("evaluator experiment-accuracy: {0}")]
+    Judge(#[from] JudgeNameError),
+    #[error("evaluator experiment-accuracy: {0}")]
+    NoJudge(String),
+    #[error(
+        "evaluator command:{0}: this machine has no such command; add `{0} = [\"program\"]` below \
+         [evaluators.commands] in ratchet.toml"
+    )]
+    NoCommand(String),
+}
+
+/// One answer, and what it is compared with.
+struct Judged<'a> {
+    input: &'a Value,
+    output: &'a str,
+    expected: Option<&'a Value>,
+    calls: &'a [CalledTool],
+    agents: Vec<&'a str>,
+    /// Which answer it is, for the markers around it.
+    what: &'a str,
+}
+
+impl TrialEvaluators {
+    /// Reads evaluators in their short form, such as `exact` or `numeric:0.01`. Those that need more
+    /// than the answer must be opened before they judge.
+    ///
+    /// # Errors
+    /// Fails if one is invalid.
+    pub fn parse(texts: &[String]) -> Result<Self, EvaluatorError> {
+        let mut all = Vec::with_capacity(texts.len());
+        for text in texts {
+            let evaluator: TrialEvaluator = text.parse()?;
+            if let (Some(judge), _) = evaluator.needs() {
+                JudgeName::parse(judge, &DefaultModels::builtin())?;
+            }
+            all.push(evaluator);
+        }
+        Ok(Self { all, opened: None })
+    }
+
+    /// Opens judges and looks for commands; no model is called yet.
+    ///
+    /// # Errors
+    /// Fails if a judge cannot be asked from here, or if there is no such command.
+    pub async fn open(
+        self,
+        machine: EvaluatorMachine,
+        variables: Variables<'_>,
+    ) -> Result<Self, EvaluatorError> {
+        let (mut judges, mut commands) = (BTreeMap::new(), BTreeMap::new());
+        for evaluator in &self.all {
+            let (judge, command) = evaluator.needs();
+            if let Some(judge) = judge {
+                let opened = AccuracyJudge::open(judge, &machine, variables).await;
+                judges.insert(judge.to_owned(), opened.map_err(EvaluatorError::NoJudge)?);
+            }
+            if let Some(name) = command {
+                let words = machine.commands.get(name).cloned();
+                let words = words.ok_or_else(|| EvaluatorError::NoCommand(name.to_owned()))?;
+                commands.insert(name.to_owned(), words);
+            }
+        }
+        let steps = StepReader::new(&machine);
+        let opened = Arc::new(OpenedEvaluators { judges, commands, steps });
+        Ok(Self { opened: Some(opened), ..self })
+    }
+
+    /// Judges the answer of a call of a trial. An answer that an evaluator does not apply to gets no
+    /// score of it; without an answer, every score is 0.
+    pub async fn judge(
+        &self,
+        trial: &TrialView,
+        answer: Option<&TargetAnswer>,
+        call: u32,
+    ) -> Vec<TrialScore> {
+        let Some(answer) = answer else {
+            return self.all.iter().filter_map(without_answer).collect();
+        };
+        let trajectory = self.trajectory(trial, answer, call).await;
+        let mut scores = Vec::new();
+        for evaluator in &self.all {
+            match evaluator {
+                TrialEvaluator::EachAgent(inner) => {
+                    let agents = trajectory.iter().flat_map(|found| &found.agents);
+                    for agent in agents {
+                        scores.extend(self.of_agent(inner, trial, agent).await);
+                    }
+                }
+                // What the agent did is not known: no verdict.
+                other if other.reads_trace() && trajectory.is_none() => {}
+                other => {
+                    let judged = Judged::of_answer(trial, answer, trajectory.as_ref());
+                    scores.extend(self.verdict(other, &judged).await);
+                }
+            }
+        }
+        scores
+    }
+
+    /// What the agent did, if an evaluator asks for it.
+    async fn trajectory(
+        &self,
+        trial: &TrialView,
+        answer: &TargetAnswer,
+        call: u32,
+    ) -> Option<Trajectory> {
+        let opened = self.opened.as_ref()?;
+        if let Some(calls) = &answer.calls {
+            let calls = calls.iter().map(|call| (call.name.clone(), call.input.clone()));
+            return Some(Trajectory::of_calls(calls));
+        }
+        if !self.all.iter().any(TrialEvaluator::reads_trace) {
+            return None;
+        }
+        opened.steps.trajectory(trial, call).await
+    }
+
+    async fn of_agent(
+        &self,
+        evaluator: &TrialEvaluator,
+        trial: &TrialView,
+        agent: &SubAgent,
+    ) -> Option<TrialScore> {
+        let expected = trial.expected_output.get("agents")?.get(&agent.name)?;
+        let observation = agent.observation.as_ref().map(ToString::to_string);
+        let name = format!("{}@{}", evaluator.score_name(), agent.name);
+        let Some(output) = &agent.output else {
+            let comment = Some("the sub-agent did not answer".to_owned());
+            return Some(TrialScore { name, comment, observation, ..TrialScore::default() });
+        };
+        let what = format!("{} {}", trial.id, observation.as_deref().unwrap_or_default());
+        let judged = Judged {
+            input: &agent.input,
+            output,
+            expected: Some(expected),
+            calls: &agent.calls,
+            agents: Vec::new(),
+            what: &what,
+        };
+        let score = self.verdict(evaluator, &judged).await?;
+        Some(TrialScore { name, observation, ..score })
+    }
+
+    async fn verdict(&self, evaluator: &TrialEvaluator, judged: &Judged<'_>) -> Option<TrialScore> {
+        let name = evaluator.score_name().to_owned();
+        let opened = self.opened.as_deref();
+        match evaluator {
+            TrialEvaluator::Code(code) => {
+                let verdict = of_code(code, judged, opened).await?;
+                let comment = Some(verdict.rationale);
+                Some(TrialScore { name, value: verdict.score, comment, ..TrialScore::default() })
+            }
+            TrialEvaluator::Accuracy { judge } => opened?.judges.get(judge)?.verdict(judged).await,
+            TrialEvaluator::EachAgent(_) => None,
+        }
+    }
+}
+
+/// The verdict on a call without an answer; there is no sub-agent to judge.
+fn without_answer(evaluator: &TrialEvaluator) -> Option<TrialScore> {
+    if matches!(evaluator, TrialEvaluator::EachAgent(_)) {
+        return None;
+    }
+    let comment = Some("the target did not answer".to_owned());
+    let name = evaluator.score_name().to_owned();
+    Some(TrialScore { name, comment, ..TrialScore::default() })
+}
+
+impl<'a> Judged<'a> {
+    fn of_answer(
+        trial: &'a TrialView,
+        answer: &'a TargetAnswer,
+        trajectory: Option<&'a Trajectory>,
+    ) -> Self {
+        let agents = trajectory.iter().flat_map(|found| &found.agents);
+        Self {
+            input: &trial.input,
+            output: &answer.text,
+            expected: (!trial.expected_output.is_null()).then_some(&trial.expected_output),
+            calls: trajectory.map_or(&[], |found| &found.calls),
+            agents: agents.map(|agent| agent.name.as_str()).collect(),
+            what: &trial.id,
+        }
+    }
+}
+
+async fn of_code(
+    code: &CodeEvaluator,
+    judged: &Judged<'_>,
+    opened: Option<&OpenedEvaluators>,
+) -> Option<CodeVerdict> {
+    let calls: Vec<EvaluatedCall<'_>> = judged.calls.iter().map(CalledTool::evaluated).collect();
+    let case = EvaluatedCase {
+        expected_output: judged.expected,
+        tool_calls: &calls,
+        sub_agents: &judged.agents,
+        ..EvaluatedCase::new(judged.input, judged.output)
+    };
+    let name = match code.evaluate(&case) {
+        CodeEvaluation::Verdict(verdict) => return Some(verdict),
+        CodeEvaluation::NotApplicable(_) => return None,
+        CodeEvaluation::NeedsCommand(name) => name,
+    };
+    let command = BoundedCommand {
+        command: opened?.commands.get(&name)?.clone(),
+        arguments: Vec::new(),
+        timeout: COMMAND_TIMEOUT,
+        max_memory: COMMAND_MEMORY,
+        max_output: COMMAND_OUTPUT,
+    };
+    let input = case.to_command_input().to_string();
+    let said = match command.run(input.as_bytes()).await {
+        Ok(printed) => CodeVerdict::from_command_output(&printed).map_err(|why| why.to_string()),
+        Err(error) => Err(error.to_string()),
+    };
+    said.inspect_err(|why| warn!(evaluator = name, why, "the command has no verdict")).ok()
+}

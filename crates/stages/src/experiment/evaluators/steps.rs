@@ -1,0 +1,85 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use ratchet_core::experiment::trajectory::Trajectory;
+use ratchet_core::experiment::trial::CallTrace;
+use ratchet_core::id::TraceId;
+use ratchet_core::record::observation::Observation;
+use ratchet_remote::backoff_clock::BackoffClock;
+use ratchet_remote::langfuse::client::{ObservationFilter, Position};
+use ratchet_remote::ratchet::experiments::TrialView;
+use tracing::warn;
+
+use super::EvaluatorMachine;
+use crate::experiment::site::ExperimentSite;
+use crate::source::{Source, SourceError};
+
+/// How long spans may take to arrive behind the answer: exporters send them every five seconds.
+const WAIT: Duration = Duration::from_secs(15);
+/// How often they are looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// The most observations of a trace that are read.
+const MAX_STEPS: usize = 10_000;
+
+/// Reads the spans that an agent sent of its way to an answer.
+#[derive(Debug)]
+pub(super) struct StepReader {
+    source: Option<Source>,
+    clock: Arc<dyn BackoffClock>,
+}
+
+impl StepReader {
+    pub(super) fn new(machine: &EvaluatorMachine) -> Self {
+        let source = match &machine.host {
+            ExperimentSite::Folder(folder) => {
+                Some(Source::Local(folder.store.telemetry.clone(), folder.project.clone()))
+            }
+            ExperimentSite::Server(server, _) => server.langfuse().ok().map(Source::Remote),
+        };
+        Self { source, clock: machine.clock.clone() }
+    }
+
+    /// Waits for the spans of a call, up to a deadline. They are complete with the one that has our
+    /// root as its parent: an agent ends it last.
+    pub(super) async fn trajectory(&self, trial: &TrialView, call: u32) -> Option<Trajectory> {
+        let own = CallTrace::of(&trial.id, trial.lease, call).ok()?;
+        // A cached answer was given in another trace.
+        let cached = trial.cached.as_ref().and_then(|it| TraceId::parse(&it.trace).ok());
+        let trace = cached.clone().unwrap_or_else(|| own.trace.clone());
+        let deadline = self.clock.now().plus(WAIT);
+        loop {
+            let steps = match self.steps(&trace).await {
+                Ok(steps) => steps,
+                Err(error) => {
+                    warn!(%error, item = trial.item, "the spans of the agent cannot be read");
+                    Vec::new()
+                }
+            };
+            let is_top = |step: &Observation| step.parent.as_ref() == Some(&own.root);
+            let is_complete =
+                cached.is_some() || steps.iter().any(|step| is_top(step) && step.end.is_some());
+            if is_complete {
+                return Some(Trajectory::of_observations(&steps));
+            }
+            if self.clock.now() >= deadline {
+                let seconds = WAIT.as_secs();
+                warn!(item = trial.item, "no spans of the agent arrived within {seconds} s");
+                return None;
+            }
+            self.clock.pause(LOOK_EVERY).await;
+        }
+    }
+
+    async fn steps(&self, trace: &TraceId) -> Result<Vec<Observation>, SourceError> {
+        let Some(source) = &self.source else { return Ok(Vec::new()) };
+        let asked =
+            ObservationFilter { trace: Some(trace.clone()), ..ObservationFilter::default() };
+        let (mut steps, mut next) = (Vec::new(), Some(Position::Start));
+        while let Some(at) = next.filter(|_| steps.len() < MAX_STEPS) {
+            let slice = source.observations(&asked, &at).await?;
+            steps.extend(slice.rows);
+            next = slice.next;
+        }
+        Ok(steps)
+    }
+}

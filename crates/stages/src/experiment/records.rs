@@ -1,0 +1,209 @@
+use std::collections::BTreeMap;
+
+use ratchet_core::catalog::experiment::{ExperimentItem, ExperimentMetadata, TimeSpan};
+use ratchet_core::environment::Environment;
+use ratchet_core::experiment::trial::CallTrace;
+use ratchet_core::id::{ObservationId, ScoreId, TraceId};
+use ratchet_core::money::Money;
+use ratchet_core::payload::{Json, Payload};
+use ratchet_core::record::field::{Field, Stamp, StampedValue, WriteKind};
+use ratchet_core::record::merge::{Earliest, Latest, Metadata};
+use ratchet_core::record::observation::{Level, ObservationKind, ObservationPatch};
+use ratchet_core::record::score::draft::ScoreDraft;
+use ratchet_core::record::score::rule::SentValue;
+use ratchet_core::record::score::{DataType, ScoreSource, ScoreTarget};
+use ratchet_core::record::trace::TracePatch;
+use ratchet_core::record::usage::{Cost, Usage};
+use ratchet_core::time::Timestamp;
+use ratchet_remote::ratchet::experiments::{ExperimentRequest, TrialResult};
+use ratchet_store::Store;
+use ratchet_store::catalog::{DatasetItem, ExperimentRun};
+use ratchet_store::project::ProjectId;
+use ratchet_store::telemetry::Batch;
+use serde_json::{Value, json};
+
+use super::service::{ExperimentError, TrialPayload};
+use crate::record::scores::write_with;
+
+/// What a result leaves behind.
+#[derive(Clone, Debug)]
+pub(super) struct Recorded {
+    pub(super) trace: TraceId,
+    pub(super) latency_ms: u64,
+    trace_patch: TracePatch,
+    root: ObservationPatch,
+    item: ExperimentItem,
+    scores: Vec<ScoreDraft>,
+}
+
+/// Makes the records of a result.
+pub(super) fn of(
+    run: &ExperimentRun,
+    plan: &ExperimentRequest,
+    (item, payload): (&DatasetItem, &TrialPayload),
+    result: &TrialResult,
+    now: Timestamp,
+) -> Result<Recorded, ExperimentError> {
+    let call = CallTrace::of(&result.id, result.lease, result.call)
+        .map_err(|why| invalid("id", why.to_string()))?;
+    let start = time("startedAt", &result.started_at)?;
+    let end = time("endedAt", &result.ended_at)?.max(start);
+    let stamp = Stamp::stated(now, WriteKind::Create);
+    let environment = plan.target.environment.as_deref().map(Environment::normalise);
+    let input = item.input.clone().map(Payload::Json);
+    // An answer is text, also if it looks like a number.
+    let answer = result.answer.as_ref().map(|text| Json::from_value(&json!(text)));
+    let output = answer.map(Payload::Json);
+    let trace_patch = TracePatch {
+        timestamp: Earliest(Some(start)),
+        name: Field::new(plan.target.name.clone(), stamp),
+        environment: Field::if_some(environment.clone(), stamp),
+        version: Field::if_some(plan.target.version.clone(), stamp),
+        metadata: metadata(facts(run, plan, payload, result), stamp),
+        input: Field::if_some(input.clone(), stamp),
+        output: Field::if_some(output.clone(), stamp),
+        ..TracePatch::new(call.trace.clone())
+    };
+    let kind =
+        if result.model.is_some() { ObservationKind::Generation } else { ObservationKind::Agent };
+    let root = ObservationPatch {
+        kind: Field::new(kind, stamp),
+        name: Field::new(plan.target.name.clone(), stamp),
+        start: Earliest(Some(start)),
+        end: Latest(Some(end)),
+        level: Field::if_some(result.fault.as_ref().map(|_| Level::Error), stamp),
+        status_message: Field::if_some(result.fault.clone(), stamp),
+        environment: Field::if_some(environment.clone(), stamp),
+        model: Field::if_some(result.model.clone(), stamp),
+        usage: Field::if_some(usage(result), stamp),
+        cost: Field::if_some(cost(result), stamp),
+        input: Field::if_some(input, stamp),
+        output: Field::if_some(output, stamp),
+        ..ObservationPatch::new(call.root.clone(), Some(call.trace.clone()))
+    };
+    let scores = scores(plan, result, (&call, environment.as_ref()), stamp)?;
+    let tried = ExperimentItem {
+        experiment: experiment(run, plan),
+        item: item.id.clone(),
+        version: Some(item.valid_from),
+        expected_output: item.expected_output.clone(),
+        metadata: item.metadata.clone(),
+        trace: call.trace.clone(),
+        observation: None,
+        ran: Some(TimeSpan { start, end }),
+        recorded_at: now,
+    };
+    let latency_ms = u64::try_from(end.since(start) / 1_000_000).unwrap_or(0);
+    Ok(Recorded { trace: call.trace, latency_ms, trace_patch, root, item: tried, scores })
+}
+
+/// Writes records in one commit.
+pub(super) async fn write(
+    store: &Store,
+    project: &ProjectId,
+    all: Vec<Recorded>,
+    now: Timestamp,
+) -> Result<(), ExperimentError> {
+    if all.is_empty() {
+        return Ok(());
+    }
+    let mut batch = Batch::new(project.clone(), now);
+    let mut scores = Vec::new();
+    for one in all {
+        batch.traces.push(one.trace_patch);
+        batch.observations.push(one.root);
+        batch.experiment_items.push(one.item);
+        scores.extend(one.scores);
+    }
+    Ok(write_with((&store.telemetry, &store.catalog), batch, scores).await?)
+}
+
+fn experiment(run: &ExperimentRun, plan: &ExperimentRequest) -> ExperimentMetadata {
+    let metadata =
+        json!({ "target": plan.target, "evaluators": plan.evaluators, "repeats": plan.repeats });
+    ExperimentMetadata {
+        id: run.id.clone(),
+        name: Some(run.name.clone()),
+        description: plan.description.clone(),
+        metadata: Some(Json::from_value(&metadata)),
+        dataset: Some(run.dataset.clone()),
+    }
+}
+
+fn metadata<const N: usize>(facts: [(&'static str, Value); N], stamp: Stamp) -> Metadata {
+    Metadata::new(facts.into_iter().map(|(key, value)| {
+        (key.to_owned(), StampedValue { stamp, value: Some(Json::from_value(&value)) })
+    }))
+}
+
+fn facts(
+    run: &ExperimentRun,
+    plan: &ExperimentRequest,
+    payload: &TrialPayload,
+    result: &TrialResult,
+) -> [(&'static str, Value); 6] {
+    [
+        ("ratchet.experiment.run", json!(run.name)),
+        ("ratchet.experiment.item", json!(payload.item)),
+        ("ratchet.experiment.repeat", json!(payload.repeat)),
+        ("ratchet.experiment.target", json!(plan.target.name)),
+        ("ratchet.experiment.target_kind", json!(plan.target.kind)),
+        ("ratchet.experiment.cached", json!(result.cached)),
+    ]
+}
+
+fn usage(result: &TrialResult) -> Option<Usage> {
+    let sent = [("input", result.input_tokens), ("output", result.output_tokens)];
+    let kinds: BTreeMap<String, u64> =
+        sent.into_iter().filter_map(|(kind, count)| Some((kind.to_owned(), count?))).collect();
+    (!kinds.is_empty() && !result.cached).then(|| Usage::new(kinds))
+}
+
+fn cost(result: &TrialResult) -> Option<Cost> {
+    let total = result.cost.and_then(Money::from_dollars).filter(|_| !result.cached)?;
+    Some(Cost::new(BTreeMap::from([("total".to_owned(), total)])))
+}
+
+fn scores(
+    plan: &ExperimentRequest,
+    result: &TrialResult,
+    (call, environment): (&CallTrace, Option<&Environment>),
+    stamp: Stamp,
+) -> Result<Vec<ScoreDraft>, ExperimentError> {
+    let draft = |score: &ratchet_remote::ratchet::experiments::TrialScore| {
+        if !score.value.is_finite() {
+            return Err(invalid("scores", format!("{}: the value is not a number", score.name)));
+        }
+        let id = ScoreId::parse(&format!("{}-{}", call.trace, score.name));
+        let id = id.map_err(|why| invalid("scores", why.to_string()))?;
+        let target = match score.observation.as_deref().map(ObservationId::parse).transpose() {
+            Ok(None) => ScoreTarget::Trace(call.trace.clone()),
+            Ok(Some(of)) => ScoreTarget::Observation(call.trace.clone(), of),
+            Err(why) => return Err(invalid("scores", why.to_string())),
+        };
+        Ok(ScoreDraft {
+            name: Some(score.name.clone()),
+            value: Some(SentValue::Number(score.value)),
+            data_type: Some(DataType::Numeric),
+            comment: Field::if_some(score.comment.clone(), stamp),
+            environment: Field::if_some(environment.cloned(), stamp),
+            metadata: metadata(
+                [
+                    ("ratchet.experiment.evaluators", json!(plan.evaluators)),
+                    ("ratchet.experiment.judge_cost", json!(score.cost)),
+                ],
+                stamp,
+            ),
+            ..ScoreDraft::new(id, target, ScoreSource::Eval, stamp)
+        })
+    };
+    result.scores.iter().map(draft).collect()
+}
+
+fn time(field: &'static str, text: &str) -> Result<Timestamp, ExperimentError> {
+    Timestamp::parse(text).map_err(|_| invalid(field, "must be a time as in RFC 3339"))
+}
+
+fn invalid(field: &'static str, problem: impl Into<String>) -> ExperimentError {
+    ExperimentError::Invalid { field, problem: problem.into() }
+}

@@ -1,0 +1,463 @@
+use std::time::Duration;
+
+use ratchet_core::catalog::dataset::{DatasetStatus, check_name, run_id};
+use ratchet_core::experiment::item_filter::ItemFilter;
+use ratchet_core::money::Money;
+use ratchet_core::payload::Json;
+use ratchet_core::time::Timestamp;
+use ratchet_remote::ratchet::experiments::{
+    CachedAnswer, ClaimRequest, ClaimView, ExperimentRequest, ExperimentRunView, ExperimentsView,
+    FinishRequest, LeaseView, RenewRequest, TrialResult, TrialView, TrialsView,
+};
+use ratchet_store::catalog::{
+    Catalog, ClaimedTrial, Dataset, DatasetItem, DatasetItemQuery, ExperimentRun, FinishedTrial,
+    JobRecord, NewExperimentRun, RunOpening, TrialClaim, TrialLease, TrialRenewal,
+};
+use ratchet_store::experiment::RunQuery;
+use ratchet_store::project::ProjectId;
+use ratchet_store::query::{PageNumber, Paging};
+use ratchet_store::{Store, StoreError};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::evaluators::TrialEvaluators;
+use super::planned_trials;
+use super::records::{self, Recorded};
+pub use super::views::recorded_view;
+use super::views::{summary, view};
+use crate::record::scores::ScoreWriteError;
+
+/// Dataset items read at a time.
+const SLICE: u64 = 500;
+/// The most repeats of an item.
+pub(super) const MAX_REPEATS: u32 = 100;
+/// The most trials of one claim.
+const MAX_CLAIM: u64 = 256;
+/// The shortest and the longest lease, in seconds.
+const LEASE_SECONDS: std::ops::RangeInclusive<u64> = 5..=3_600;
+/// Runs of other clients that a list shows beside ours.
+const LISTED: u64 = 100;
+
+/// Why an experiment was not changed or read.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Score(#[from] ScoreWriteError),
+    #[error("{field}: {problem}")]
+    Invalid { field: &'static str, problem: String },
+    #[error("{0} not found")]
+    NotFound(String),
+    #[error("{0}")]
+    Conflict(String),
+}
+
+pub(super) type ServiceResult<T> = Result<T, ExperimentError>;
+
+/// Experiments of one project in a store.
+#[derive(Clone, Debug)]
+pub struct ExperimentService {
+    pub store: Store,
+    /// The catalog on behalf of the caller.
+    pub catalog: Catalog,
+    pub project: ProjectId,
+}
+
+/// What a runner needs of a trial.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct TrialPayload {
+    pub(super) item: String,
+    /// Version of the item, in nanoseconds since 1970.
+    pub(super) version: i64,
+    pub(super) repeat: u32,
+    /// Key of its cached answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) cache: Option<String>,
+}
+
+pub(super) fn invalid(field: &'static str, problem: impl Into<String>) -> ExperimentError {
+    ExperimentError::Invalid { field, problem: problem.into() }
+}
+
+impl ExperimentService {
+    /// Creates a run, or continues the one of its name if its plan is the same, whatever its cost
+    /// cap was.
+    ///
+    /// # Errors
+    /// Fails on invalid fields, without such a dataset, and if the name is that of another run.
+    pub async fn open(
+        &self,
+        request: ExperimentRequest,
+        now: Timestamp,
+    ) -> ServiceResult<ExperimentRunView> {
+        let filter = check(&request)?;
+        let dataset = self.dataset(&request.dataset).await?;
+        let id = run_id(self.project.as_str(), &dataset.id, &request.run);
+        // A run may go on with another cost cap.
+        let plan = ExperimentRequest { max_cost: None, ..request.clone() };
+        let plan = serde_json::to_value(&plan).map_err(|why| invalid("plan", why.to_string()))?;
+        let plan = Json::from_value(&plan);
+        let (name, max_cost) =
+            (request.run.clone(), request.max_cost.and_then(Money::from_dollars));
+        if let Some(known) = self.catalog.experiment_run(self.project.clone(), id.clone()).await? {
+            return self.continued(known, (&plan, max_cost), now).await;
+        }
+        let items = self.items(&dataset.name, (filter, request.limit)).await?;
+        let trials = planned_trials::first(&id, &request, &items)?;
+        let new = NewExperimentRun {
+            id,
+            name,
+            dataset: dataset.id.clone(),
+            plan: plan.clone(),
+            max_cost,
+            trials,
+        };
+        match self.catalog.open_experiment_run(self.project.clone(), new, now).await? {
+            RunOpening::Created(run) => Ok(view(&run, &dataset.name)),
+            RunOpening::Continued(run) | RunOpening::Different(run) => {
+                self.continued(run, (&plan, max_cost), now).await
+            }
+        }
+    }
+
+    /// Goes on with a run. One that is done is returned as it is.
+    async fn continued(
+        &self,
+        known: ExperimentRun,
+        (plan, max_cost): (&Json, Option<Money>),
+        now: Timestamp,
+    ) -> ServiceResult<ExperimentRunView> {
+        let name = &known.name;
+        if known.plan != *plan {
+            let why = "has another target, evaluator or setting; choose another name for this run";
+            return Err(ExperimentError::Conflict(format!("run {name} {why}")));
+        }
+        if known.state == "cancelled" {
+            let why = "is cancelled already; choose another name for a new run";
+            return Err(ExperimentError::Conflict(format!("run {name} {why}")));
+        }
+        let dataset = self.dataset_name(&known).await?;
+        if known.max_cost == max_cost {
+            return Ok(view(&known, &dataset));
+        }
+        let key = (self.project.clone(), known.id);
+        Ok(view(&self.catalog.cap_experiment_run(key, max_cost, now).await?, &dataset))
+    }
+
+    /// Hands out trials.
+    ///
+    /// # Errors
+    /// Fails on invalid fields and without such a run.
+    pub async fn claim(
+        &self,
+        run: &str,
+        request: ClaimRequest,
+        now: Timestamp,
+    ) -> ServiceResult<ClaimView> {
+        let lease = lease_length(request.lease_seconds)?;
+        if !(1..=MAX_CLAIM).contains(&request.limit) {
+            return Err(invalid("limit", format!("must be from 1 to {MAX_CLAIM}")));
+        }
+        let run = self.find(run).await?;
+        let claim = TrialClaim {
+            run: run.id,
+            runner: request.runner,
+            lease,
+            limit: request.limit,
+            ended_runners: request.ended_runners,
+        };
+        let (run, claimed) = self.catalog.claim_trials(self.project.clone(), claim, now).await?;
+        let mut trials = Vec::with_capacity(claimed.len());
+        for one in claimed {
+            trials.push(self.trial(one).await?);
+        }
+        let name = self.dataset_name(&run).await?;
+        Ok(ClaimView { trials, experiment: view(&run, &name) })
+    }
+
+    /// Extends leases, and counts further calls.
+    ///
+    /// # Errors
+    /// Fails on invalid fields and without such a run.
+    pub async fn renew(
+        &self,
+        run: &str,
+        request: RenewRequest,
+        now: Timestamp,
+    ) -> ServiceResult<LeaseView> {
+        let length = lease_length(request.lease_seconds)?;
+        let run = self.find(run).await?;
+        let renewal = |one: ratchet_remote::ratchet::experiments::LeaseRequest| TrialRenewal {
+            lease: TrialLease { id: one.id, number: one.lease },
+            is_new_call: one.new_call,
+        };
+        let renewals = request.leases.into_iter().map(renewal).collect();
+        let key = (self.project.clone(), run.id);
+        let (run, lost) = self.catalog.renew_trials(key, renewals, length, now).await?;
+        let name = self.dataset_name(&run).await?;
+        Ok(LeaseView { lost, experiment: view(&run, &name) })
+    }
+
+    /// Records results: trace, run item and scores of each, then the end of its trial. If this is
+    /// interrupted, the same request again records the same.
+    ///
+    /// # Errors
+    /// Fails on invalid fields and without such a run; then nothing was recorded.
+    pub async fn finish(
+        &self,
+        run: &str,
+        request: FinishRequest,
+        now: Timestamp,
+    ) -> ServiceResult<LeaseView> {
+        let run = self.find(run).await?;
+        let key = (self.project.clone(), run.id.clone());
+        let lease = |one: &TrialResult| TrialLease { id: one.id.clone(), number: one.lease };
+        let leases = request.results.iter().map(lease).collect();
+        let held = self.catalog.held_trials(key.clone(), leases).await?;
+        let plan = plan_of(&run)?;
+        let (mut recorded, mut finished, mut lost) = (Vec::new(), Vec::new(), Vec::new());
+        for result in request.results {
+            let job = held.iter().find(|(lease, _)| lease.id == result.id);
+            let Some((lease, job)) = job else {
+                lost.push(result.id);
+                continue;
+            };
+            let payload = payload_of(job)?;
+            let item = self.item(&payload).await?;
+            let one = records::of(&run, &plan, (&item, &payload), &result, now)?;
+            finished.push(ended(lease.clone(), &payload, &result, &one));
+            recorded.push(one);
+        }
+        records::write(&self.store, &self.project, recorded, now).await?;
+        let (run, gone) = self.catalog.finish_trials(key, finished, now).await?;
+        lost.extend(gone);
+        let name = self.dataset_name(&run).await?;
+        Ok(LeaseView { lost, experiment: view(&run, &name) })
+    }
+
+    /// Stops a run.
+    ///
+    /// # Errors
+    /// Fails without such a run.
+    pub async fn cancel(&self, run: &str, now: Timestamp) -> ServiceResult<ExperimentRunView> {
+        let run = self.find(run).await?;
+        let run = self.catalog.cancel_experiment_run(self.project.clone(), run.id, now).await?;
+        let name = self.dataset_name(&run).await?;
+        Ok(view(&run, &name))
+    }
+
+    /// Returns a run by id or name.
+    ///
+    /// # Errors
+    /// Fails without such a run.
+    pub async fn show(&self, run: &str) -> ServiceResult<ExperimentRunView> {
+        let run = self.find(run).await?;
+        let name = self.dataset_name(&run).await?;
+        Ok(view(&run, &name))
+    }
+
+    /// Returns the runs of a project, newest first, and those that other clients recorded.
+    ///
+    /// # Errors
+    /// Fails without such a dataset.
+    pub async fn list(&self, dataset: Option<&str>) -> ServiceResult<ExperimentsView> {
+        let datasets = match dataset {
+            Some(name) => vec![self.dataset(name).await?],
+            None => {
+                let page = PageNumber { page: 1, limit: LISTED };
+                self.catalog.datasets(self.project.clone(), page).await?.rows
+            }
+        };
+        let mut experiments = Vec::new();
+        for dataset in datasets {
+            experiments.extend(self.runs_of(&dataset).await?);
+        }
+        experiments.sort_by(|a, b| b.created_at.cmp(&a.created_at));
+        Ok(ExperimentsView { experiments })
+    }
+
+    /// Returns trials of a run in their order.
+    ///
+    /// # Errors
+    /// Fails without such a run.
+    pub async fn trials(
+        &self,
+        run: &str,
+        (cursor, limit): (Option<String>, u64),
+    ) -> ServiceResult<TrialsView> {
+        let run = self.find(run).await?;
+        let jobs = self.catalog.trials(self.project.clone(), run.id, (cursor, limit)).await?;
+        let is_full = jobs.len() as u64 >= limit;
+        let cursor = jobs.last().filter(|_| is_full).map(|job| job.id.clone());
+        let trials = jobs.iter().map(summary).collect::<ServiceResult<_>>()?;
+        Ok(TrialsView { trials, cursor })
+    }
+
+    async fn runs_of(&self, dataset: &Dataset) -> ServiceResult<Vec<ExperimentRunView>> {
+        let page = PageNumber { page: 1, limit: LISTED };
+        let project = self.project.clone();
+        let ours = self.catalog.experiment_runs(project, Some(dataset.id.clone()), page).await?;
+        let mut views: Vec<_> = ours.rows.iter().map(|run| view(run, &dataset.name)).collect();
+        let query = RunQuery {
+            project: self.project.clone(),
+            dataset: dataset.id.clone(),
+            name: None,
+            paging: Paging::Numbered(page),
+        };
+        for run in self.store.telemetry.runs(query).await?.rows {
+            if views.iter().all(|known| known.id != run.id) {
+                views.push(recorded_view(&run, &dataset.name));
+            }
+        }
+        Ok(views)
+    }
+
+    pub(super) async fn find(&self, run: &str) -> ServiceResult<ExperimentRun> {
+        let (project, id) = (self.project.clone(), run.to_owned());
+        if let Some(found) = self.catalog.experiment_run(project, id).await? {
+            return Ok(found);
+        }
+        let page = PageNumber { page: 1, limit: LISTED };
+        let all = self.catalog.experiment_runs(self.project.clone(), None, page).await?.rows;
+        let named = all.into_iter().find(|known| known.name == run);
+        named.ok_or_else(|| ExperimentError::NotFound(format!("experiment run {run}")))
+    }
+
+    async fn dataset(&self, name: &str) -> ServiceResult<Dataset> {
+        let found = self.catalog.dataset(self.project.clone(), name.to_owned()).await?;
+        found.ok_or_else(|| ExperimentError::NotFound(format!("dataset {name}")))
+    }
+
+    pub(super) async fn dataset_name(&self, run: &ExperimentRun) -> ServiceResult<String> {
+        Ok(plan_of(run)?.dataset)
+    }
+
+    /// The items of a run, oldest first.
+    async fn items(
+        &self,
+        dataset: &str,
+        (filter, limit): (Option<ItemFilter>, Option<u64>),
+    ) -> ServiceResult<Vec<DatasetItem>> {
+        let mut items = Vec::new();
+        for page in 1.. {
+            let query = DatasetItemQuery {
+                project: self.project.clone(),
+                dataset_name: Some(dataset.to_owned()),
+                source_trace: None,
+                source_observation: None,
+                status: DatasetStatus::Active,
+                as_of: None,
+                page: PageNumber { page, limit: SLICE },
+            };
+            let rows = self.catalog.dataset_items(query).await?.rows;
+            let is_last = (rows.len() as u64) < SLICE;
+            items.extend(rows.into_iter().filter(|item| {
+                let metadata = parsed(item.metadata.as_ref());
+                filter.as_ref().is_none_or(|filter| filter.includes(&item.id, Some(&metadata)))
+            }));
+            if is_last {
+                break;
+            }
+        }
+        items.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
+        items.truncate(limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX));
+        Ok(items)
+    }
+
+    pub(super) async fn item(&self, payload: &TrialPayload) -> ServiceResult<DatasetItem> {
+        let as_of = Some(Timestamp::from_nanos(payload.version));
+        let (project, id) = (self.project.clone(), payload.item.clone());
+        let found = self.catalog.dataset_item(project, id, as_of).await?;
+        found.ok_or_else(|| ExperimentError::NotFound(format!("dataset item {}", payload.item)))
+    }
+
+    async fn trial(&self, claimed: ClaimedTrial) -> ServiceResult<TrialView> {
+        let payload = payload_of(&claimed.job)?;
+        let item = self.item(&payload).await?;
+        let cached = claimed.cached.as_deref().and_then(|text| serde_json::from_str(text).ok());
+        Ok(TrialView {
+            id: claimed.job.id.clone(),
+            lease: claimed.job.state.leases,
+            item: item.id,
+            repeat: payload.repeat,
+            input: parsed(item.input.as_ref()),
+            expected_output: parsed(item.expected_output.as_ref()),
+            metadata: parsed(item.metadata.as_ref()),
+            cached,
+        })
+    }
+}
+
+/// Validates a request; returns its filter.
+fn check(request: &ExperimentRequest) -> ServiceResult<Option<ItemFilter>> {
+    check_name(&request.run).map_err(|why| invalid("run", why.to_string()))?;
+    if !(1..=MAX_REPEATS).contains(&request.repeats) {
+        return Err(invalid("repeats", format!("must be from 1 to {MAX_REPEATS}")));
+    }
+    if request.max_cost.is_some_and(|cost| Money::from_dollars(cost).is_none()) {
+        return Err(invalid("maxCost", "must be an amount in US dollars"));
+    }
+    if request.cache && request.target.version.is_none() {
+        return Err(invalid("cache", "needs a target with a version"));
+    }
+    TrialEvaluators::parse(&request.evaluators)
+        .map_err(|why| invalid("evaluators", why.to_string()))?;
+    let filter = request.filter.as_deref().map(str::parse).transpose();
+    filter.map_err(|why: ratchet_core::experiment::item_filter::InvalidFilter| {
+        invalid("filter", why.to_string())
+    })
+}
+
+fn lease_length(seconds: u64) -> ServiceResult<Duration> {
+    if LEASE_SECONDS.contains(&seconds) {
+        return Ok(Duration::from_secs(seconds));
+    }
+    let (least, most) = (LEASE_SECONDS.start(), LEASE_SECONDS.end());
+    Err(invalid("leaseSeconds", format!("must be from {least} to {most}")))
+}
+
+pub(super) fn plan_of(run: &ExperimentRun) -> ServiceResult<ExperimentRequest> {
+    let plan = serde_json::from_str(run.plan.as_str());
+    plan.map_err(|why| {
+        ExperimentError::Conflict(format!("the plan of run {} is damaged: {why}", run.name))
+    })
+}
+
+pub(super) fn payload_of(job: &JobRecord) -> ServiceResult<TrialPayload> {
+    let payload = serde_json::from_str(&job.payload);
+    payload.map_err(|why| ExperimentError::Conflict(format!("trial {} is damaged: {why}", job.id)))
+}
+
+fn parsed(json: Option<&Json>) -> Value {
+    json.and_then(|json| serde_json::from_str(json.as_str()).ok()).unwrap_or_default()
+}
+
+/// The end of a trial, as the queue keeps it.
+fn ended(
+    lease: TrialLease,
+    payload: &TrialPayload,
+    result: &TrialResult,
+    recorded: &Recorded,
+) -> FinishedTrial {
+    let mut fields = Map::new();
+    fields.insert("trace".to_owned(), recorded.trace.to_string().into());
+    fields.insert("latencyMs".to_owned(), recorded.latency_ms.into());
+    fields.insert("cached".to_owned(), result.cached.into());
+    fields.insert("cost".to_owned(), result.cost.into());
+    fields.insert("fault".to_owned(), result.fault.clone().into());
+    let scores = serde_json::to_value(&result.scores).unwrap_or_default();
+    fields.insert("scores".to_owned(), scores);
+    let answer = result.answer.as_ref().filter(|_| !result.cached).zip(payload.cache.clone());
+    let answer = answer.and_then(|(answer, key)| {
+        let trace = recorded.trace.to_string();
+        Some((key, serde_json::to_string(&CachedAnswer { answer: answer.clone(), trace }).ok()?))
+    });
+    let cost =
+        if result.cached { Some(Money::ZERO) } else { result.cost.and_then(Money::from_dollars) };
+    let is_fault = result.fault.is_some();
+    let judge_cost = result.scores.iter().filter_map(|score| score.cost);
+    let judge_cost = judge_cost.filter_map(Money::from_dollars).sum();
+    let is_cached = result.cached;
+    FinishedTrial { lease, result: fields, is_fault, is_cached, cost, judge_cost, answer }
+}

@@ -1,0 +1,163 @@
+use std::process::Stdio;
+
+use ratchet_core::record::limit::elide;
+use ratchet_core::secret::Secret;
+use ratchet_remote::delivery::{self, DeliveryError, OutgoingMessage};
+use ratchet_remote::webhook::{self, ID_HEADER};
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde::Deserialize;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::Command;
+
+use super::PromotionWorker;
+
+/// Bytes of stderr that an error quotes.
+const QUOTED_BYTES: usize = 1_000;
+/// Bytes of stderr that are kept while a command runs.
+const KEPT_BYTES: usize = 16 * 1024;
+
+/// How versions are deployed; only the operator can set it.
+#[derive(Clone, Debug)]
+pub enum DeployTarget {
+    /// A program and its arguments. It gets the order as JSON on stdin, in the server's environment.
+    Command(Vec<String>),
+    /// An address, and the secret that signs messages to it.
+    Webhook(Secret, Option<Secret>),
+}
+
+/// What a worker is to deploy.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct DeployOrder {
+    pub(super) idempotency_key: String,
+    pub(super) promotion: String,
+    pub(super) attempt: u32,
+    pub(super) is_rollback: bool,
+}
+
+/// Why a deployment failed.
+#[derive(Clone, Debug)]
+pub(super) struct DeployFault {
+    pub(super) why: String,
+    /// Whether another attempt may succeed.
+    pub(super) may_pass: bool,
+}
+
+impl DeployFault {
+    /// A fault that no other attempt changes.
+    pub(super) const fn last(why: String) -> Self {
+        Self { why, may_pass: false }
+    }
+
+    const fn passing(why: String) -> Self {
+        Self { why, may_pass: true }
+    }
+}
+
+/// Ends a process and its group when it is dropped, however the deployment ends.
+struct Group(Option<Pid>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(pid) = self.0 {
+            // It may have ended by itself.
+            let _ended = kill_process_group(pid, Signal::KILL);
+        }
+    }
+}
+
+pub(super) async fn deploy(
+    worker: &PromotionWorker,
+    target: &DeployTarget,
+    payload: &str,
+    order: &DeployOrder,
+) -> Result<(), DeployFault> {
+    let timeout = worker.limits.deploy;
+    match target {
+        DeployTarget::Command(words) => tokio::time::timeout(timeout, command(words, payload))
+            .await
+            .map_err(|_elapsed| DeployFault::last(format!("no result within {timeout:?}")))?,
+        DeployTarget::Webhook(address, secret) => {
+            post(worker, (address, secret.as_ref()), payload, order).await
+        }
+    }
+}
+
+async fn command(words: &[String], payload: &str) -> Result<(), DeployFault> {
+    let program = words.first().map(String::as_str).unwrap_or_default();
+    let started = Command::new(program)
+        .args(words.iter().skip(1))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .process_group(0)
+        .spawn();
+    let mut child = started
+        .map_err(|error| DeployFault::last(format!("promotion.command: {program}: {error}")))?;
+    let _group = Group(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)));
+    let (stdin, stderr) = (child.stdin.take(), child.stderr.take());
+    let write = async {
+        if let Some(mut stdin) = stdin {
+            // It may end without reading all of it.
+            stdin.write_all(payload.as_bytes()).await.ok();
+        }
+    };
+    let listen = async {
+        let (mut said, mut piece) = (Vec::new(), [0_u8; 4_096]);
+        let Some(mut stderr) = stderr else { return said };
+        while let Ok(read @ 1..) = stderr.read(&mut piece).await {
+            said.extend_from_slice(piece.get(..read).unwrap_or_default());
+            let extra = said.len().saturating_sub(KEPT_BYTES);
+            said.drain(..extra);
+        }
+        said
+    };
+    let ((), said) = tokio::join!(write, listen);
+    let status = child.wait().await;
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => {
+            let said = String::from_utf8_lossy(&said).trim().to_owned();
+            Err(DeployFault::passing(format!("{status}: {}", elide(&said, QUOTED_BYTES))))
+        }
+        Err(error) => Err(DeployFault::passing(format!("promotion.command: {error}"))),
+    }
+}
+
+async fn post(
+    worker: &PromotionWorker,
+    (address, secret): (&Secret, Option<&Secret>),
+    payload: &str,
+    order: &DeployOrder,
+) -> Result<(), DeployFault> {
+    let url = delivery::address(address.expose())
+        .ok_or_else(|| DeployFault::last("promotion.webhook: not an http address".to_owned()))?;
+    let (now, key) = (worker.pace.now(), order.idempotency_key.as_str());
+    let message = match secret {
+        Some(secret) => webhook::signed(url, secret, (key, payload), now),
+        None => OutgoingMessage {
+            url,
+            headers: vec![
+                ("content-type", "application/json".to_owned()),
+                (ID_HEADER, key.to_owned()),
+            ],
+            body: payload.into(),
+        },
+    };
+    match message.deliver(&worker.outbound, worker.limits.deploy, now).await {
+        Ok(answer) if answer.status.is_success() => Ok(()),
+        Ok(answer) => {
+            let why = format!("the webhook answered {}", answer.status);
+            let is_busy = matches!(answer.status.as_u16(), 408 | 425 | 429);
+            let may_pass = answer.status.is_server_error() || is_busy;
+            Err(DeployFault { why, may_pass })
+        }
+        Err(DeliveryError::Refused(why)) => {
+            Err(DeployFault::last(format!("promotion.webhook: {why}")))
+        }
+        Err(DeliveryError::Unreachable(_)) => {
+            Err(DeployFault::passing("the webhook cannot be reached".to_owned()))
+        }
+    }
+}

@@ -1,0 +1,98 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use ratchet_agent::bounded_command::{BoundedCommand, CommandError};
+use ratchet_core::catalog::evaluator::document::{CodeLanguage, EvaluatorVersion};
+use ratchet_core::judge::evaluator::{
+    EvaluatedRecord, EvaluatorVerdict, code_answer, code_request,
+};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::Semaphore;
+
+use crate::schedule::JobEnvironment;
+
+/// Calls `evaluate` of an evaluator in Python.
+const DRIVER: &str = include_str!("driver.py");
+/// How long an evaluator may take.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// How much memory it may use.
+const MAX_MEMORY: u64 = 512 << 20;
+/// How long its answer may be.
+const MAX_OUTPUT: usize = 64 << 10;
+/// Processes at a time: the machine has other work.
+const AT_ONCE: usize = 2;
+
+/// Runs evaluators of type code through the interpreters that the operator has named.
+pub(super) struct CodeRunner {
+    environment: Arc<dyn JobEnvironment>,
+    processes: Semaphore,
+}
+
+/// Why code has no verdict.
+pub(super) enum CodeFailure {
+    /// The operator has named no interpreter, or it does not start: no fault of the code.
+    NoInterpreter(String),
+    /// The code fails, or exceeds a limit.
+    Code(String),
+}
+
+impl CodeFailure {
+    pub(super) fn into_text(self) -> String {
+        match self {
+            Self::NoInterpreter(why) | Self::Code(why) => why,
+        }
+    }
+}
+
+impl CodeRunner {
+    pub(super) fn new(environment: Arc<dyn JobEnvironment>) -> Self {
+        Self { environment, processes: Semaphore::new(AT_ONCE) }
+    }
+
+    /// Why a version cannot run here; `None` if it can, or is no code.
+    pub(super) fn obstacle(&self, version: &EvaluatorVersion) -> Option<&'static str> {
+        let (language, _) = version.code()?;
+        let is_there = self.command(language).is_some();
+        (!is_there).then(|| language.without_interpreter())
+    }
+
+    fn command(&self, language: CodeLanguage) -> Option<Vec<String>> {
+        match language {
+            CodeLanguage::Python => self.environment.code_interpreter(language),
+            // There is no driver for it.
+            CodeLanguage::Typescript => None,
+        }
+    }
+
+    /// The verdict of code on a record.
+    pub(super) async fn run(
+        &self,
+        (language, source): (CodeLanguage, &str),
+        record: &EvaluatedRecord,
+    ) -> Result<EvaluatorVerdict, CodeFailure> {
+        let command = self
+            .command(language)
+            .ok_or_else(|| CodeFailure::NoInterpreter(language.without_interpreter().to_owned()))?;
+        let command = BoundedCommand {
+            command,
+            arguments: vec!["-c".to_owned(), DRIVER.to_owned()],
+            timeout: TIMEOUT,
+            max_memory: MAX_MEMORY,
+            max_output: MAX_OUTPUT,
+        };
+        // The semaphore is never closed.
+        let _permit = self.processes.acquire().await;
+        let request = code_request(source, record).to_string();
+        let printed = command.run(request.as_bytes()).await.map_err(|error| match error {
+            CommandError::NotStarted { .. } => CodeFailure::NoInterpreter(error.to_string()),
+            other => CodeFailure::Code(format!("the code has no answer: {other}")),
+        })?;
+        code_answer(&printed).map_err(CodeFailure::Code)
+    }
+}
+
+/// Hash of all that code is given.
+pub(super) fn fingerprint(source: &str, record: &EvaluatedRecord) -> String {
+    let digest = Sha256::digest(code_request(source, record).to_string());
+    digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,88 @@
+use ratchet_core::time::Timestamp;
+
+use super::{QueueId, find_queue};
+use crate::catalog::{AuditAction, AuditObject, Catalog, user};
+use crate::project::ProjectId;
+use crate::{StoreError, StoreResult};
+
+impl Catalog {
+    /// Assigns a reviewer to a queue. Idempotent.
+    ///
+    /// # Errors
+    /// Fails if there is no such queue or user.
+    pub async fn assign_queue(
+        &self,
+        of: QueueId,
+        person: String,
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| {
+            let queue = find_queue(tx, &of)?;
+            let user = user::find(tx, &person)?;
+            tx.execute(
+                "INSERT INTO annotation_assignment (project, queue, person) VALUES ($1, $2, $3) \
+                 ON CONFLICT DO NOTHING",
+                &[(&of.project).into(), (&of.queue).into(), (&person).into()],
+            )?;
+            let audited =
+                AuditAction::Assigned.on(AuditObject::Queue, &queue.id).named(&queue.name);
+            tx.audit(&of.project, now, &audited.became(user.email))
+        })
+        .await
+    }
+
+    /// Unassigns a reviewer from a queue.
+    ///
+    /// # Errors
+    /// Fails if there is no such queue, or if the user is not assigned.
+    pub async fn unassign_queue(
+        &self,
+        of: QueueId,
+        person: String,
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| {
+            let queue = find_queue(tx, &of)?;
+            let sql = "DELETE FROM annotation_assignment \
+                       WHERE project = $1 AND queue = $2 AND person = $3";
+            let key = [(&of.project).into(), (&of.queue).into(), (&person).into()];
+            if tx.execute(sql, &key)? == 0 {
+                return Err(StoreError::NotFound(format!("the assignment of {person}")));
+            }
+            let audited =
+                AuditAction::Unassigned.on(AuditObject::Queue, &queue.id).named(&queue.name);
+            tx.audit(&of.project, now, &audited.was(user::find(tx, &person)?.email))
+        })
+        .await
+    }
+
+    /// Returns the ids of the people who are assigned to a queue.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn assignees(&self, of: QueueId) -> StoreResult<Vec<String>> {
+        let sql = "SELECT person FROM annotation_assignment WHERE project = $1 AND queue = $2 \
+                   ORDER BY person";
+        self.transact(move |tx| {
+            tx.rows(sql, &[(&of.project).into(), (&of.queue).into()], |row| row.get(0))
+        })
+        .await
+    }
+
+    /// Returns the ids of the queues that a person is assigned to.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn assigned_queues(
+        &self,
+        project: ProjectId,
+        person: String,
+    ) -> StoreResult<Vec<String>> {
+        let sql = "SELECT queue FROM annotation_assignment WHERE project = $1 AND person = $2 \
+                   ORDER BY queue";
+        self.transact(move |tx| {
+            tx.rows(sql, &[(&project).into(), (&person).into()], |row| row.get(0))
+        })
+        .await
+    }
+}

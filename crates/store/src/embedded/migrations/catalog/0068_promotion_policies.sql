@@ -1,0 +1,2 @@
+-- How versions of an agent are promoted: a JSON document; NULL is the default, which is off.
+ALTER TABLE agent ADD COLUMN promotion TEXT;
