@@ -168,7 +168,9 @@ impl From<PromoteError> for ApiError {
             PromoteError::Refused(refused) => match &refused {
                 Refused::NotYours { .. } => Self::Forbidden(refused.to_string()),
                 Refused::Invalid { .. } => Self::Invalid(refused.to_string()),
-                Refused::Missing(_) | Refused::State { .. } => Self::Conflict(refused.to_string()),
+                Refused::Missing(_) | Refused::State { .. } | Refused::Ended(_) => {
+                    Self::Conflict(refused.to_string())
+                }
             },
             PromoteError::Gate(error) => error.into(),
             PromoteError::Junit(_) | PromoteError::Invalid(_) => Self::Invalid(error.to_string()),
