@@ -1,5 +1,7 @@
 /// Agent versions and what serves where.
 pub mod versions;
+/// A/B tests of prompts.
+pub mod ab_tests;
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -37,6 +39,10 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(act))
         .routes(routes!(versions::list, versions::save))
         .routes(routes!(versions::serve))
+        .routes(routes!(ab_tests::list, ab_tests::start))
+        .routes(routes!(ab_tests::show))
+        .routes(routes!(ab_tests::act))
+        .routes(routes!(ab_tests::assigned))
 }
 
 /// A version of an agent on its way to production.

@@ -11,7 +11,8 @@ use ratchet_core::promotion::state::Refused;
 use ratchet_core::record::score::ScoreTarget;
 use ratchet_core::record::trace::Trace;
 use ratchet_core::time::Timestamp;
-use ratchet_store::catalog::{AbChange, NewPromotion, StoredAbTest};
+use ratchet_store::catalog::{AbChange, Catalog, NewPromotion, StoredAbTest};
+use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Direction, ObservationColumn, ObservationQuery, Paging, Test, TimeRange,
     TraceColumn, TraceOrder, TraceQuery,
@@ -51,7 +52,7 @@ pub async fn start(context: GateContext<'_>, spec: AbSpec) -> Result<StoredAbTes
 /// # Errors
 /// The unit is empty or too long.
 pub async fn assignment(
-    context: GateContext<'_>,
+    (catalog, project): (&Catalog, &ProjectId),
     prompt: &str,
     unit: &str,
 ) -> Result<Assignment, PromoteError> {
@@ -59,8 +60,8 @@ pub async fn assignment(
         let problem = format!("from 1 to {MAX_UNIT_BYTES} bytes");
         return Err(Refused::Invalid { field: "unit", problem }.into());
     }
-    let (catalog, project) = (context.catalog, context.project.clone());
-    let Some(stored) = catalog.running_ab_test(project, prompt.to_owned()).await? else {
+    let running = catalog.running_ab_test(project.clone(), prompt.to_owned()).await?;
+    let Some(stored) = running else {
         let label = PRODUCTION.to_owned();
         return Ok(Assignment { label, version: None, test: None, arm: None });
     };
@@ -160,7 +161,8 @@ async fn units(
         one.first = one.first.min(trace.timestamp);
     }
     let scores = scores(store, &stored.project, &traces).await?;
-    let first = scores.iter().rev().find(|score| is_quality(score));
+    // The first score's evaluator, so that later ones do not change what was counted.
+    let first = scores.iter().filter(|score| is_quality(score)).min_by_key(|one| one.timestamp);
     let evaluator = first.and_then(version_of);
     let mut unit_by_trace = BTreeMap::new();
     for trace in &traces {
