@@ -1,3 +1,6 @@
+/// A/B tests of prompts.
+mod ab;
+
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
