@@ -20,6 +20,8 @@ mod transitions;
 pub mod junit;
 /// Production before and after a promotion.
 pub mod watch;
+/// Two versions of a prompt, with users assigned at random.
+pub mod ab_test;
 
 #[cfg(test)]
 mod histories;

@@ -3,6 +3,8 @@
 
 /// Deployments, and what becomes of live versions.
 mod worker;
+/// A/B tests of prompts.
+pub mod ab;
 /// Sessions before and after a promotion.
 mod sessions;
 #[cfg(test)]
@@ -86,7 +88,7 @@ pub async fn create(
     let [_, global] = review_datasets(&stored.agent, now);
     let dataset = dataset.unwrap_or(global);
     gate::dataset(context.gate, &dataset).await?;
-    let new = NewPromotion { version: stored.id, dataset };
+    let new = NewPromotion { version: stored.id, dataset, author: None };
     Ok(catalog.create_promotion(project.clone(), new, now).await?)
 }
 
