@@ -196,7 +196,7 @@ impl Promotion {
         }
         if !facts.can_deploy {
             return Err(self.wrong(
-                "the agent's policy deploys, but the server has neither promotion.command nor \
+                "the agent's policy deploys, but the server has none of promotion.command, promotion.agentcore and \
                  promotion.webhook; ask its operator",
             ));
         }
