@@ -18,6 +18,8 @@ pub mod state;
 mod transitions;
 /// Results of tool tests, from JUnit XML.
 pub mod junit;
+/// Agent runtimes of AgentCore, by the operator's file.
+pub mod runtime;
 /// Production before and after a promotion.
 pub mod watch;
 /// Two versions of a prompt, with users assigned at random.

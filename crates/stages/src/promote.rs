@@ -1,6 +1,8 @@
 //! Promotion: evidence is gathered from gates, tests and people, decided on in `core`, and carried
 //! out by the catalog in one transaction.
 
+/// Runtimes of AgentCore.
+pub mod agentcore;
 /// Deployments, and what becomes of live versions.
 mod worker;
 /// A/B tests of prompts.

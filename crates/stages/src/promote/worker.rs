@@ -140,7 +140,9 @@ impl PromotionWorker {
         let deployed = match &self.target {
             Some(target) => deploy(self, target, &job.payload, &order).await,
             None => Err(deployment::DeployFault::last(
-                "the server has neither promotion.command nor promotion.webhook".to_owned(),
+                "the server has none of promotion.command, promotion.agentcore and \
+                 promotion.webhook"
+                    .to_owned(),
             )),
         };
         let now = self.pace.now();
