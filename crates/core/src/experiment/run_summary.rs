@@ -59,8 +59,8 @@ pub struct LatencySummary {
 #[serde(rename_all = "camelCase")]
 pub struct ScoreSummary {
     pub name: String,
-    /// Mean of the means of items.
-    pub mean: f64,
+    /// Mean of the means of items; `None` without a verdict.
+    pub mean: Option<f64>,
     /// 95% interval over items; `None` if a value is not between 0 and 1.
     pub interval: Option<[f64; 2]>,
     /// Items with the score.
@@ -137,7 +137,7 @@ fn summary(name: &str, collected: &Collected<'_>) -> ScoreSummary {
     let passed = values().filter(|value| **value >= PASS).count();
     ScoreSummary {
         name: name.to_owned(),
-        mean: mean(&means),
+        mean: (!means.is_empty()).then(|| mean(&means)),
         interval: found.map(|found| found.interval),
         items: means.len(),
         trials: values().count(),
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(found.latency_ms, Some(latency), "a fault has no latency");
         assert_eq!((found.cost, found.unpriced), (None, 5));
         let score = &found.scores[0];
-        assert_eq!((score.mean, score.items, score.trials), (0.5, 2, 4));
+        assert_eq!((score.mean, score.items, score.trials), (Some(0.5), 2, 4));
         assert_eq!((score.passed, score.failed, score.not_judged), (2, 2, 1));
         let expected = bounds::accuracy(&[0.5, 0.5], TAIL).unwrap().interval;
         assert_eq!(score.interval, Some(expected));
@@ -186,7 +186,9 @@ mod tests {
     #[test]
     fn a_score_on_another_scale_has_no_interval() {
         let found = RunSummary::of(&[trial("a", Some(7.0), 1)]);
-        assert_eq!((found.scores[0].mean, found.scores[0].interval), (7.0, None));
+        assert_eq!((found.scores[0].mean, found.scores[0].interval), (Some(7.0), None));
+        let unknown = RunSummary::of(&[trial("a", None, 1)]);
+        assert_eq!(unknown.scores[0].mean, None, "no verdict is not a score of zero");
         assert_eq!(RunSummary::of(&[]), RunSummary::default());
     }
 }

@@ -140,8 +140,10 @@ fn summary_text(summary: &RunSummary) -> String {
 }
 
 fn score_text(score: &ScoreSummary) -> String {
-    let mut text =
-        format!("{}: {:.3} of {} trials", one_line(&score.name), score.mean, score.trials);
+    let Some(mean) = score.mean else {
+        return format!("{}: {} not judged\n", one_line(&score.name), score.not_judged);
+    };
+    let mut text = format!("{}: {mean:.3} of {} trials", one_line(&score.name), score.trials);
     if let Some([lower, upper]) = score.interval {
         text += &format!(", 95% CI {lower:.3} to {upper:.3}, n = {} items", score.items);
     }
