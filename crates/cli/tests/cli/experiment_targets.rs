@@ -364,6 +364,11 @@ fn an_evaluator_without_a_verdict_is_named_and_is_not_a_score_of_zero() {
     assert_eq!(facts(0), (json!("exact"), json!(1.0), json!(0)), "{run}");
     assert_eq!(facts(1), (json!("silent"), json!(null), json!(1)), "{run}");
     let shown = ask(&setting.running, &["experiment", "show", "only"]).run();
+    let project = setting.running.send(http::get("/api/public/projects")).json();
+    let project = project["data"][0]["id"].as_str().unwrap().to_owned();
+    let path = format!("/api/v1/projects/{project}/experiments/only/summary");
+    let served = setting.running.send(http::get(&path)).json();
+    assert_eq!(served["summary"], run["summary"], "{served}");
     assert!(shown.stdout.contains("silent: 1 not judged"), "{}", shown.stdout);
     assert!(shown.stdout.contains("NOT JUDGED item-0: silent: "), "{}", shown.stdout);
 }

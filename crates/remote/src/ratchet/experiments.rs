@@ -1,6 +1,6 @@
 //! Requests and responses of `/api/v1/projects/{project}/experiments`.
 
-use ratchet_core::experiment::run_summary::TrialFacts;
+use ratchet_core::experiment::run_summary::{RunSummary, TrialFacts};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -329,6 +329,15 @@ pub struct TrialsView {
     pub trials: Vec<TrialSummary>,
     /// Where to go on; null at the end.
     pub cursor: Option<String>,
+}
+
+/// A run as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RunSummaryView {
+    /// Items, trials and faults; `scores` with mean, 95% interval, verdicts and missing ones;
+    /// latency and cost.
+    #[schema(value_type = Object)]
+    pub summary: RunSummary,
 }
 
 /// What is known of a trial.

@@ -110,13 +110,13 @@ pub enum EvaluatorError {
 
 /// What evaluators said of an answer.
 #[derive(Clone, Debug, Default)]
-pub struct Judgement {
+pub struct TrialJudgement {
     pub scores: Vec<TrialScore>,
     /// Evaluators that failed. One that does not apply to an item is not among them.
     pub not_judged: Vec<MissingVerdict>,
 }
 
-impl Judgement {
+impl TrialJudgement {
     fn add(&mut self, name: &str, verdict: VerdictResult) {
         match verdict {
             Ok(score) => self.scores.extend(score),
@@ -207,13 +207,13 @@ impl TrialEvaluators {
         trial: &TrialView,
         answer: Option<&TargetAnswer>,
         call: u32,
-    ) -> Judgement {
+    ) -> TrialJudgement {
         let Some(answer) = answer else {
             let scores = self.all.iter().filter_map(without_answer).collect();
-            return Judgement { scores, ..Judgement::default() };
+            return TrialJudgement { scores, ..TrialJudgement::default() };
         };
         let trajectory = self.trajectory(trial, answer, call).await;
-        let mut judgement = Judgement::default();
+        let mut judgement = TrialJudgement::default();
         for evaluator in &self.all {
             let name = evaluator.score_name();
             match evaluator {

@@ -15,7 +15,7 @@ use ratchet_remote::ratchet::experiments::{
 };
 use tokio::sync::Mutex;
 
-use super::evaluators::{Judgement, TrialEvaluators};
+use super::evaluators::{TrialEvaluators, TrialJudgement};
 use super::site::{ExperimentSite, SiteError};
 use super::target::{CallFault, OpenTarget, TargetAnswer};
 
@@ -163,7 +163,8 @@ impl ExperimentRunner {
             },
         };
         let answer = ended.as_ref().ok();
-        let Judgement { scores, not_judged } = self.evaluators.judge(&trial, answer, call).await;
+        let TrialJudgement { scores, not_judged } =
+            self.evaluators.judge(&trial, answer, call).await;
         Ok(Some(TrialResult {
             call,
             fault: ended.as_ref().err().map(|fault: &CallFault| fault.why.clone()),
