@@ -11,9 +11,28 @@ use serde_json::{Value, json};
 use crate::{ask, fails, server};
 
 /// A control plane that is scripted, until it is dropped.
-struct ControlPlane {
+pub(crate) struct ControlPlane {
     process: Child,
-    url: String,
+    pub(crate) url: String,
+}
+
+impl ControlPlane {
+    /// Starts one that logs its changes.
+    pub(crate) fn start(log: &Path) -> Self {
+        std::fs::write(log, "").unwrap();
+        let script =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sdk/agentcore_control.py");
+        let mut process = Command::new("python3")
+            .arg(script)
+            .env("LOG", log)
+            .env("FAIL", "badc0de")
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut port = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut port).unwrap();
+        Self { process, url: format!("http://127.0.0.1:{}", port.trim()) }
+    }
 }
 
 impl Drop for ControlPlane {
@@ -30,7 +49,8 @@ struct Cloud {
     _data: tempfile::TempDir,
 }
 
-const FILE: &str = r#"
+/// Runtimes of the agent `shop` in beta and in production.
+pub(crate) const FILE: &str = r#"
 [agents.shop.beta]
 region = "eu-west-1"
 runtime = "shop_beta"
@@ -52,20 +72,7 @@ image = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/shop:{tools}"
 impl Cloud {
     fn start() -> Self {
         let (data, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let log = folder.path().join("changes");
-        std::fs::write(&log, "").unwrap();
-        let script =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sdk/agentcore_control.py");
-        let mut process = Command::new("python3")
-            .arg(script)
-            .env("LOG", &log)
-            .env("FAIL", "badc0de")
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut port = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut port).unwrap();
-        let control = ControlPlane { process, url: format!("http://127.0.0.1:{}", port.trim()) };
+        let control = ControlPlane::start(&folder.path().join("changes"));
         std::fs::write(folder.path().join("deploy.toml"), FILE).unwrap();
         let running = server(data.path()).start();
         let cloud = Self { running, control, folder, _data: data };

@@ -49,6 +49,8 @@ mod gates;
 mod promotions;
 /// Deployments to AgentCore, and promotions that deploy.
 mod deployments;
+/// From a commit to production and back, by the scripts of the documentation.
+mod pipeline;
 /// Agents on datasets.
 mod experiments;
 /// Agents of all kinds on datasets.
