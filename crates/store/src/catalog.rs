@@ -30,6 +30,8 @@ mod redaction;
 mod cors_origin;
 mod product_feedback;
 /// Per-project settings that recording needs, cached.
+/// Public links, and bookmarks of sessions.
+mod publication;
 mod recording_settings;
 /// Media metadata: owners, uses and uploads.
 mod media;
@@ -138,6 +140,7 @@ pub use product_feedback::ProductFeedback;
 pub use project::{NewProject, Project};
 pub use promotion::{NewPromotion, PromotionCall, PromotionQuery, StoredPromotion};
 pub use prompt::{NewPrompt, Prompt, PromptQuery, PromptReferences, PromptSummary};
+pub use publication::{Publication, PublishedKind};
 pub use queue::{
     NewQueue, NewQueueItem, NewReview, Queue, QueueId, QueueItem, QueueProgress, Review,
     ReviewEffect, ReviewLease,

@@ -117,11 +117,13 @@ pub enum AuditObject {
     Promotion,
     /// Of the offline judge.
     SignalOverrides,
+    /// Identified by its trace or session.
+    PublicLink,
 }
 
 impl AuditObject {
     /// Every noun, in menu order.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 36] = [
         Self::Project,
         Self::Member,
         Self::Person,
@@ -157,6 +159,7 @@ impl AuditObject {
         Self::AgentVersion,
         Self::Promotion,
         Self::SignalOverrides,
+        Self::PublicLink,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -196,6 +199,7 @@ impl AuditObject {
             Self::AgentVersion => "agent version",
             Self::Promotion => "promotion",
             Self::SignalOverrides => "signal overrides",
+            Self::PublicLink => "public link",
         }
     }
 

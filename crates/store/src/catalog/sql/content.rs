@@ -2,7 +2,7 @@ use super::Value;
 
 /// Tables that clients fill with content. Settings, keys, logins, jobs and the audit log are not
 /// among them: they must work when the disk is full, so that somebody can make room.
-const CONTENT_TABLES: [&str; 23] = [
+const CONTENT_TABLES: [&str; 25] = [
     "agent_version",
     "annotation_item",
     "annotation_queue",
@@ -19,10 +19,12 @@ const CONTENT_TABLES: [&str; 23] = [
     "product_feedback",
     "promotion",
     "prompt",
+    "publication",
     "review_draw",
     "review_item",
     "saved_view",
     "score_config",
+    "session_bookmark",
     "skill",
     "skill_content",
     "target_chat",
