@@ -29,9 +29,9 @@ mod score_config;
 mod redaction;
 mod cors_origin;
 mod product_feedback;
-/// Per-project settings that recording needs, cached.
 /// Public links, and bookmarks of sessions.
 mod publication;
+/// Per-project settings that recording needs, cached.
 mod recording_settings;
 /// Media metadata: owners, uses and uploads.
 mod media;
@@ -53,6 +53,8 @@ mod comment;
 mod gate;
 /// Agent versions, and which of them serve where.
 mod agent_version;
+/// A/B tests of prompts.
+mod ab_test;
 /// Promotions: the state machine's transactions.
 mod promotion;
 /// Chats with targets.
@@ -101,6 +103,7 @@ use password::Passwords;
 use recording_settings::RecordingSettingsCache;
 pub(crate) use sql::Tx;
 
+pub use ab_test::{AbChange, StoredAbTest};
 pub use administration::{Membership, ProjectChange, ProjectNote};
 pub use agent::Agent;
 pub use agent_version::{Serving, StoredAgentVersion};

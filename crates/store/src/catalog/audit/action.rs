@@ -115,6 +115,8 @@ pub enum AuditObject {
     Gate,
     AgentVersion,
     Promotion,
+    /// An A/B test of a prompt.
+    AbTest,
     /// Of the offline judge.
     SignalOverrides,
     /// Identified by its trace or session.
@@ -123,7 +125,7 @@ pub enum AuditObject {
 
 impl AuditObject {
     /// Every noun, in menu order.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 37] = [
         Self::Project,
         Self::Member,
         Self::Person,
@@ -158,6 +160,7 @@ impl AuditObject {
         Self::Gate,
         Self::AgentVersion,
         Self::Promotion,
+        Self::AbTest,
         Self::SignalOverrides,
         Self::PublicLink,
     ];
@@ -198,6 +201,7 @@ impl AuditObject {
             Self::Gate => "gate",
             Self::AgentVersion => "agent version",
             Self::Promotion => "promotion",
+            Self::AbTest => "A/B test",
             Self::SignalOverrides => "signal overrides",
             Self::PublicLink => "public link",
         }
