@@ -6,7 +6,7 @@ use crate::project::ProjectId;
 use crate::secrets::random_token;
 use crate::{StoreError, StoreResult};
 
-/// Maximum number of public links of a project: each is listed for those who may revoke it.
+/// Maximum number of public links of a project.
 const MAX_LINKS: usize = 1_000;
 /// Maximum number of bookmarked sessions of a project: a filter names them all.
 const MAX_BOOKMARKS: usize = 100;
