@@ -63,6 +63,7 @@ pub(super) async fn picture_of_trace(
     headers: HeaderMap,
     Path((_, trace)): TracePath,
 ) -> PageResult<Response> {
+    must_reach(&web, &ctx, &trace, None).await?;
     let trace = run::trace(&web, &ctx, trace_id(&trace)?).await?;
     picture(&ctx.params, &headers, &asked(&ctx, trace.content)?)
 }
@@ -74,8 +75,22 @@ pub(super) async fn picture_of_step(
     headers: HeaderMap,
     Path((_, trace, step)): StepPath,
 ) -> PageResult<Response> {
+    must_reach(&web, &ctx, &trace, Some(&step)).await?;
     let step = run::step(&web, &ctx, &trace_id(&trace)?, &run::step_id(&step)?).await?;
     picture(&ctx.params, &headers, &asked(&ctx, step.content)?)
+}
+
+/// To a reviewer, a picture outside of their queues looks like none at all.
+async fn must_reach(
+    web: &Web,
+    ctx: &RequestContext,
+    trace: &str,
+    step: Option<&str>,
+) -> PageResult<()> {
+    if queues::reaches_pictures(web, ctx, trace, step).await? {
+        return Ok(());
+    }
+    Err(PageError::not_there("picture"))
 }
 
 /// The inline image at the index in the URL.
