@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ratchet_core::id::TraceId;
+use ratchet_core::record::field::{Field, Stamp, WriteKind};
 use ratchet_core::record::semantic_conventions::{Interpreter, Sender};
 use ratchet_core::record::span::{Origin, Span};
 use ratchet_core::record::trace::TracePatch;
@@ -82,6 +83,30 @@ pub fn spans(telemetry: &Telemetry, arrival: &Arrival, groups: Vec<OtlpBatch<Spa
 /// Takes real CPU time and does no IO: large requests belong on a blocking thread.
 pub fn prepare(telemetry: &Telemetry, batch: Batch, arrival: &Arrival) -> Prepared {
     telemetry.prepare(redacted(batch, &arrival.settings, arrival.text_bytes))
+}
+
+/// A mark that people set on traces and remove again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceMark {
+    Bookmarked,
+    /// Read by anybody with its public link.
+    Public,
+}
+
+/// Patches that set or remove a mark of traces.
+pub fn marks(
+    project: ProjectId,
+    traces: Vec<TraceId>,
+    (mark, is_set): (TraceMark, bool),
+    now: Timestamp,
+) -> Batch {
+    let set = Field::new(is_set, Stamp::stated(now, WriteKind::Update));
+    let marked = |id| match mark {
+        TraceMark::Bookmarked => TracePatch { bookmarked: set.clone(), ..TracePatch::new(id) },
+        TraceMark::Public => TracePatch { public: set.clone(), ..TracePatch::new(id) },
+    };
+    let traces = traces.into_iter().map(marked).collect();
+    Batch { traces, ..Batch::new(project, now) }
 }
 
 /// Patches that add tags to traces.

@@ -29,6 +29,8 @@ mod score_config;
 mod redaction;
 mod cors_origin;
 mod product_feedback;
+/// Public links, and bookmarks of sessions.
+mod publication;
 /// Per-project settings that recording needs, cached.
 mod recording_settings;
 /// Media metadata: owners, uses and uploads.
@@ -141,6 +143,7 @@ pub use product_feedback::ProductFeedback;
 pub use project::{NewProject, Project};
 pub use promotion::{NewPromotion, PromotionCall, PromotionQuery, StoredPromotion};
 pub use prompt::{NewPrompt, Prompt, PromptQuery, PromptReferences, PromptSummary};
+pub use publication::{Publication, PublishedKind};
 pub use queue::{
     NewQueue, NewQueueItem, NewReview, Queue, QueueId, QueueItem, QueueProgress, Review,
     ReviewEffect, ReviewLease,

@@ -83,6 +83,18 @@ pub fn bare(title: &str, body: &Markup) -> Markup {
     document(title, None, &body)
 }
 
+/// A page that is read without signing in, by a public link.
+pub(crate) fn shared(title: &str, body: &Markup) -> Markup {
+    let body = html! {
+        main.alone.shared #main {
+            p.brand { (icon(Icon::Ratchet)) "Ratchet" }
+            h1 { bdi { (title) } }
+            (body)
+        }
+    };
+    document(title, None, &body)
+}
+
 /// The page that shows every component.
 pub(crate) fn gallery(body: &Markup) -> Markup {
     let body = html! { main.alone #main { h1 { "Gallery" } (body) } };

@@ -17,6 +17,9 @@ mod lists;
 mod lookup;
 mod comments;
 mod queue_menu;
+mod marks;
+/// Traces and sessions read by a public link.
+mod public_link;
 mod dataset_target;
 /// What a dataset still needs.
 mod dataset_guide;
@@ -116,6 +119,7 @@ pub fn pages(web: Web) -> Router {
         .merge(dashboards::routes())
         .merge(settings::routes())
         .merge(trace::routes())
+        .merge(public_link::routes())
         .merge(lists::routes())
         .merge(lookup::routes())
         .merge(sign_in::routes())

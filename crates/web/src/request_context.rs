@@ -126,7 +126,7 @@ fn keep_to_queues(viewer: &Viewer, path: &str, project: &ProjectId) -> PageResul
     let is_of_queues = path == queues.path() || path.starts_with(&format!("{}/", queues.path()));
     // The handler of media checks that they belong to a trace in a queue of theirs.
     let is_media = path.starts_with(&format!("{}/", Link::to_project(project, &["media"]).path()));
-    if viewer.can_read() || is_of_queues || is_media {
+    if viewer.can_read() || is_of_queues || is_media || is_picture(path, project) {
         return Ok(());
     }
     if path == home.path() {
@@ -136,6 +136,15 @@ fn keep_to_queues(viewer: &Viewer, path: &str, project: &ProjectId) -> PageResul
         "a {} sees queues and what is in them, and no other page",
         viewer.role.as_str()
     )))
+}
+
+/// Whether a path is that of an inline picture of a trace or observation. Its handler checks that the
+/// record is in a queue of the reviewer.
+fn is_picture(path: &str, project: &ProjectId) -> bool {
+    let traces = Link::to_project(project, &["traces"]);
+    let rest = path.strip_prefix(traces.path()).unwrap_or_default();
+    let segments: Vec<&str> = rest.split('/').collect();
+    matches!(segments[..], ["", _, "picture"] | ["", _, "observations", _, "picture"])
 }
 
 /// Whether the response is a whole page, not a fragment for a script or a redirect.

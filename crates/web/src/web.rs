@@ -34,6 +34,8 @@ pub struct WebParts {
     /// Concurrency limit of event streams of chats, per user: each holds a connection while its
     /// page is open.
     pub(crate) streams: PermitPool<String>,
+    /// Concurrency limit of public pages, per address: anybody may ask for them.
+    pub(crate) public_reads: PermitPool<String>,
 }
 
 #[derive(Debug)]
@@ -45,6 +47,8 @@ pub enum Access {
 
 /// Concurrent chat event streams: total and per user.
 const STREAMS: (usize, usize) = (200, 40);
+/// Concurrent requests of public pages: total and per address.
+const PUBLIC_READS: (usize, usize) = (16, 8);
 /// Concurrent model calls: total and per user.
 const MODEL_CALLS: (usize, usize) = (8, 2);
 
@@ -73,6 +77,7 @@ impl Web {
             settings,
             model_calls: PermitPool::new(MODEL_CALLS.0, MODEL_CALLS.1),
             streams: PermitPool::new(STREAMS.0, STREAMS.1),
+            public_reads: PermitPool::new(PUBLIC_READS.0, PUBLIC_READS.1),
             uploads: UploadStaging::default(),
             trace_cache: TraceCache::default(),
         }))

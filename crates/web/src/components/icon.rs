@@ -40,11 +40,12 @@ pub enum Icon {
     ThumbUp,
     ThumbDown,
     More,
+    Star,
 }
 
 impl Icon {
     /// Every drawing: lines on a grid of 16 by 16.
-    pub const DRAWN: [(Self, &str); 37] = [
+    pub const DRAWN: [(Self, &str); 38] = [
         (Self::Ratchet, "M8 2a6 6 0 1 0 6 6M8 2l3-1M8 2l2 2.500M8 5v3l2.500 1.500"),
         (Self::Home, "M2 7.500 8 2.500l6 5M3.500 6.500V13.500h9V6.500M6.500 13.500V9.500h3v4"),
         (Self::Trace, "M2 3.500h7M4.500 8h7M7 12.500h7"),
@@ -118,6 +119,10 @@ impl Icon {
             "M2.500 8.500h2.500v-6H2.500zM5 8.500l2.500 5c1.500 0 1.800-1 1.500-2.500L8.700 9.500h4.300c.8 0 1-.6.900-1.200l-1-5c-.1-.500-.5-.800-1-.800H5",
         ),
         (Self::More, "M2.500 4h11M2.500 8h11M2.500 12h11"),
+        (
+            Self::Star,
+            "M8 1.800l1.900 3.900 4.300.600-3.100 3 .700 4.300L8 11.600l-3.800 2 .700-4.300-3.100-3 4.300-.600z",
+        ),
     ];
 
     fn path(self) -> &'static str {
@@ -140,7 +145,7 @@ mod tests {
 
     #[test]
     fn every_icon_is_drawn_once() {
-        let last = Icon::More as usize;
+        let last = Icon::Star as usize;
         assert_eq!(Icon::DRAWN.len(), last + 1);
         for (index, (icon, path)) in Icon::DRAWN.into_iter().enumerate() {
             assert_eq!(icon as usize, index);

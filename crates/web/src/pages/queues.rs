@@ -123,19 +123,54 @@ pub(super) async fn reaches_media(
     media: &str,
 ) -> PageResult<bool> {
     let Some(theirs) = assigned(web, ctx).await? else { return Ok(true) };
-    let catalog = &web.store.catalog;
-    for trace in catalog.traces_of_media(ctx.project_id(), media.to_owned()).await? {
-        let mut objects = vec![(ItemKind::Trace, trace.clone())];
-        if let Ok(id) = TraceId::parse(&trace) {
-            let found = web.store.telemetry.trace(ctx.project_id(), id).await?;
-            let session = found.and_then(|trace| trace.session);
-            objects.extend(session.map(|session| (ItemKind::Session, session.to_string())));
+    for trace in web.store.catalog.traces_of_media(ctx.project_id(), media.to_owned()).await? {
+        let objects = trace_and_session(web, ctx, &trace).await?;
+        if is_any_queued(web, ctx, &theirs, objects).await? {
+            return Ok(true);
         }
-        for object in objects {
-            let queues = catalog.queues_of_object(ctx.project_id(), object).await?;
-            if queues.iter().any(|queue| theirs.contains(queue)) {
-                return Ok(true);
-            }
+    }
+    Ok(false)
+}
+
+/// Whether a viewer may see the pictures of a trace or of one of its observations: a reviewer only if
+/// the record, its trace or its session is in a queue of theirs.
+pub(super) async fn reaches_pictures(
+    web: &Web,
+    ctx: &RequestContext,
+    trace: &str,
+    observation: Option<&str>,
+) -> PageResult<bool> {
+    let Some(theirs) = assigned(web, ctx).await? else { return Ok(true) };
+    let mut objects = trace_and_session(web, ctx, trace).await?;
+    objects.extend(observation.map(|id| (ItemKind::Observation, id.to_owned())));
+    is_any_queued(web, ctx, &theirs, objects).await
+}
+
+/// What a queue item about a trace may be: the trace, or its session.
+async fn trace_and_session(
+    web: &Web,
+    ctx: &RequestContext,
+    trace: &str,
+) -> PageResult<Vec<(ItemKind, String)>> {
+    let mut objects = vec![(ItemKind::Trace, trace.to_owned())];
+    if let Ok(id) = TraceId::parse(trace) {
+        let found = web.store.telemetry.trace(ctx.project_id(), id).await?;
+        let session = found.and_then(|trace| trace.session);
+        objects.extend(session.map(|session| (ItemKind::Session, session.to_string())));
+    }
+    Ok(objects)
+}
+
+async fn is_any_queued(
+    web: &Web,
+    ctx: &RequestContext,
+    theirs: &[String],
+    objects: Vec<(ItemKind, String)>,
+) -> PageResult<bool> {
+    for object in objects {
+        let queues = web.store.catalog.queues_of_object(ctx.project_id(), object).await?;
+        if queues.iter().any(|queue| theirs.contains(queue)) {
+            return Ok(true);
         }
     }
     Ok(false)

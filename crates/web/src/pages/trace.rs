@@ -57,6 +57,8 @@ pub(super) fn routes() -> Router<Web> {
         .route(&of_trace("/comments"), post(forms::comment))
         .route(&of_trace("/scores"), post(forms::score))
         .route(&of_trace("/queue"), post(actions::queue))
+        .route(&of_trace("/bookmark"), post(actions::bookmark))
+        .route(&of_trace("/publish"), post(actions::publish))
         .route(&of_trace("/dataset"), get(to_dataset::show).post(to_dataset::add))
         .route(&of_trace("/payload"), get(payload::of_trace))
         .route(&of_trace("/picture"), get(payload::picture_of_trace))
@@ -108,6 +110,7 @@ async fn show(
     let neighbours = lists::neighbours(&web, &ctx, &run.trace).await?;
     page.action = html! {
         (kinds::menu_of(&run.spent())) (copy::id(&run.trace.id.to_string()))
+        (actions::marks(&web, &ctx, &run.trace).await?)
         (actions::neighbours(&ctx, &neighbours))
     };
     let content = content::content(&web, &ctx, &subject, view).await?;

@@ -20,6 +20,8 @@ mod lists_long;
 /// One trace.
 mod trace;
 mod trace_actions;
+/// Public links and bookmarks.
+mod public_links;
 /// Sums of which a part is approximate.
 mod approximate;
 mod shelf;

@@ -6,6 +6,7 @@ use ratchet_core::catalog::annotation::{ItemKind, ItemStatus};
 use ratchet_core::catalog::experiment::{ExperimentItem, ExperimentMetadata};
 use ratchet_core::catalog::review::{REVIEW_LEASE, ReviewSettings};
 use ratchet_core::id::TraceId;
+use ratchet_core::payload::Payload;
 use ratchet_core::record::media::{MediaHash, MediaType};
 use ratchet_core::record::score::Score;
 use ratchet_store::catalog::{
@@ -13,7 +14,7 @@ use ratchet_store::catalog::{
     Role,
 };
 use ratchet_store::query::{Paging, ScoreQuery, ScoresOn, TimeRange};
-use ratchet_testkit::build::{START, batch, project, text, trace};
+use ratchet_testkit::build::{START, batch, generation, json, project, text, trace};
 use ratchet_testkit::recording::RecordBatch as _;
 
 use crate::browser::{Browser, Site, id};
@@ -352,6 +353,39 @@ async fn a_reviewer_sees_media_of_the_traces_in_their_queues_only() {
     desk.site.person("ben@shop.example", Role::Reviewer).await;
     let mut ben = desk.site.signed_in("ben@shop.example").await;
     ben.get(&page).await.check(404, "not found");
+}
+
+#[tokio::test]
+async fn a_reviewer_sees_pictures_in_payloads_of_their_queues_only() {
+    let desk = Desk::new(0, 1).await;
+    let picture = r#"[{"role":"user","content":[{"type":"text","text":"question 0"},{"type":"image_url","image_url":{"url":"data:image/gif;base64,R0lGODlhAQABAAAAACw="}}]}]"#;
+    let picture = || Payload::Json(json(picture));
+    let recorded = batch(&project("shop"))
+        .with(trace("t0").input(picture()))
+        .with(generation("g0").of("t0").input(picture()))
+        .with(trace("other").input(picture()))
+        .with(generation("g1").of("other").input(picture()));
+    desk.site.record(recorded).await;
+    let (kind, object, status) = (ItemKind::Trace, "t0".to_owned(), ItemStatus::Pending);
+    let item = NewQueueItem { kind, object, status };
+    desk.site.data.catalog().add_queue_item(desk.of.clone(), item, START).await.unwrap();
+    let mut ann = desk.reviewer("ann@shop.example").await;
+    let traces = "/project/shop/traces";
+    let ours = format!("{traces}/t0/picture?side=input&n=0");
+    let page = ann.get(&desk.page()).await.text.replace("&amp;", "&");
+    assert!(page.contains(&format!("src=\"{ours}\"")), "{page}");
+    for address in [&ours, &format!("{traces}/t0/observations/g0/picture?side=input&n=0")] {
+        let answer = ann.get(address).await;
+        assert_eq!((answer.status, answer.header("content-type")), (200, "image/gif"), "{address}");
+    }
+    for address in ["other/picture", "other/observations/g1/picture", "t0/observations/g1/picture"]
+    {
+        let answer = ann.get(&format!("{traces}/{address}?side=input&n=0")).await;
+        assert_eq!(answer.status, 404, "{address}: {}", answer.text);
+    }
+    for address in ["t0", "t0/payload", "picture", "t0/observations/g0/payload"] {
+        assert_eq!(ann.get(&format!("{traces}/{address}")).await.status, 403, "{address}");
+    }
 }
 
 #[tokio::test]

@@ -34,6 +34,10 @@ const DIFFERENT: &[(&str, &str, Needs)] = &[
     ("GET", "/api/docs/docs.css", Needs::Nothing),
     ("GET", "/api/docs/docs.js", Needs::Nothing),
     ("GET", "/assets/{version}/{name}", Needs::Nothing),
+    ("GET", "/public/{token}", Needs::Nothing),
+    ("GET", "/public/{token}/media/{media}", Needs::Nothing),
+    ("GET", "/public/{token}/payload", Needs::Nothing),
+    ("GET", "/public/{token}/picture", Needs::Nothing),
     ("GET", "/service-worker.js", Needs::Nothing),
     ("GET", "/set-up", Needs::Nothing),
     ("POST", "/set-up", Needs::Nothing),
@@ -281,7 +285,7 @@ async fn people_of_another_project_find_nothing_of_this_one() {
 
 /// What a reviewer may open and send, besides what has no project. All of it is about queues that they
 /// are assigned to.
-const FOR_REVIEWERS: [(&str, &str); 7] = [
+const FOR_REVIEWERS: [(&str, &str); 9] = [
     ("GET", "/project/{project}/queues"),
     ("GET", "/project/{project}/queues/{queue}"),
     ("GET", "/project/{project}/queues/{queue}/review"),
@@ -289,6 +293,8 @@ const FOR_REVIEWERS: [(&str, &str); 7] = [
     ("POST", "/project/{project}/queues/{queue}/review/{item}/heartbeat"),
     ("POST", "/project/{project}/queues/{queue}/undo"),
     ("GET", "/project/{project}/media/{media}"),
+    ("GET", "/project/{project}/traces/{trace}/picture"),
+    ("GET", "/project/{project}/traces/{trace}/observations/{observation}/picture"),
 ];
 
 #[tokio::test]

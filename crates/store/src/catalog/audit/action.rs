@@ -119,11 +119,13 @@ pub enum AuditObject {
     AbTest,
     /// Of the offline judge.
     SignalOverrides,
+    /// Identified by its trace or session.
+    PublicLink,
 }
 
 impl AuditObject {
     /// Every noun, in menu order.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 37] = [
         Self::Project,
         Self::Member,
         Self::Person,
@@ -160,6 +162,7 @@ impl AuditObject {
         Self::Promotion,
         Self::AbTest,
         Self::SignalOverrides,
+        Self::PublicLink,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -200,6 +203,7 @@ impl AuditObject {
             Self::Promotion => "promotion",
             Self::AbTest => "A/B test",
             Self::SignalOverrides => "signal overrides",
+            Self::PublicLink => "public link",
         }
     }
 

@@ -2,7 +2,7 @@ use super::Value;
 
 /// Tables that clients fill with content. Settings, keys, logins, jobs and the audit log are not
 /// among them: they must work when the disk is full, so that somebody can make room.
-const CONTENT_TABLES: [&str; 24] = [
+const CONTENT_TABLES: [&str; 26] = [
     "ab_test",
     "agent_version",
     "annotation_item",
@@ -20,10 +20,12 @@ const CONTENT_TABLES: [&str; 24] = [
     "product_feedback",
     "promotion",
     "prompt",
+    "publication",
     "review_draw",
     "review_item",
     "saved_view",
     "score_config",
+    "session_bookmark",
     "skill",
     "skill_content",
     "target_chat",

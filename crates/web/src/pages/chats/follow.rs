@@ -57,5 +57,5 @@ pub(super) async fn picture(
     let event = event.filter(|event| Some(event.seq) == seq).ok_or_else(missing)?;
     let body: Value = serde_json::from_str(&event.body).map_err(|_| missing())?;
     let message = Json::from_value(&turns::as_payload(&body["content"]));
-    payload::picture(&ctx, &headers, &Payload::Json(message))
+    payload::picture(&ctx.params, &headers, &Payload::Json(message))
 }

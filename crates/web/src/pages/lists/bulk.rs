@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use ratchet_core::catalog::annotation::ItemKind;
 use ratchet_core::id::TraceId;
-use ratchet_stages::record;
+use ratchet_stages::record::{self, TraceMark};
 use ratchet_store::catalog::{AuditObject, Dataset, Queue};
 
 use self::sources::{ExpectedOutput, traces_of};
@@ -21,7 +21,7 @@ use crate::form::PageForm;
 use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
 use crate::pages::dataset_target::{self, Refusal};
-use crate::pages::queue_menu;
+use crate::pages::{marks, queue_menu};
 use crate::request_context::{Params, RequestContext};
 use crate::web::Web;
 
@@ -63,6 +63,10 @@ pub(super) fn bar(ctx: &RequestContext, on: ListKind, targets: &Targets) -> Mark
                 label.sr for="chosen-tag" { "Tag" }
                 input #chosen-tag type="text" name="tag" maxlength=(MAX_TAG) placeholder="tag";
                 button.button type="submit" name="action" value="tag" { (of_traces(on, "Tag")) }
+            }
+            span.chosen-group {
+                button.button type="submit" name="action" value="bookmark" { "Bookmark" }
+                button.button type="submit" name="action" value="unbookmark" { "Remove bookmark" }
             }
             @if targets.datasets.is_empty() {
                 a.button href=(ctx.to(&["datasets"])) { "Create a dataset" }
@@ -132,6 +136,8 @@ pub(super) async fn act<R: ListedRow>(
             let traces = traces_of(&web, &ctx, (&ids, on)).await?;
             tag(&web, &ctx, &form, traces).await?
         }
+        ("bookmark", on) => Done::Bookmarked(bookmark(&web, &ctx, (ids, on), true).await?),
+        ("unbookmark", on) => Done::Unbookmarked(bookmark(&web, &ctx, (ids, on), false).await?),
         ("dataset", on) => collect(&web, &ctx, &form, &ids, on).await?,
         ("queue", on) => queue(&web, &ctx, &form, ids, on).await?,
         ("delete", on) if form.get("sure") == Some("yes") => {
@@ -172,6 +178,22 @@ async fn tag(
     let batch = record::tags(project, traces, &tag, ctx.now);
     record::write(telemetry, &web.store.catalog, batch, TAG_BYTES).await?;
     Ok(Done::Tagged(count))
+}
+
+/// Bookmarks sessions, or the traces that rows are or belong to; returns how many.
+async fn bookmark(
+    web: &Web,
+    ctx: &RequestContext,
+    (ids, on): (Vec<String>, ListKind),
+    is_set: bool,
+) -> PageResult<usize> {
+    if on == ListKind::Sessions {
+        let count = ids.len();
+        web.store.catalog.bookmark_sessions(ctx.project_id(), ids, is_set, ctx.now).await?;
+        return Ok(count);
+    }
+    let traces = traces_of(web, ctx, (&ids, on)).await?;
+    marks::mark_traces(web, ctx, traces, (TraceMark::Bookmarked, is_set)).await
 }
 
 async fn queue(

@@ -10,6 +10,9 @@ use crate::request_context::{Link, Params, RequestContext};
 pub(super) enum Done {
     /// So many rows got a tag.
     Tagged(usize),
+    /// So many traces or sessions have a bookmark now.
+    Bookmarked(usize),
+    Unbookmarked(usize),
     /// So many rows are in a dataset now.
     Collected(usize),
     /// So many rows wait in a queue now.
@@ -26,6 +29,8 @@ impl Done {
     fn word(self) -> String {
         match self {
             Self::Tagged(count) => format!("tagged-{count}"),
+            Self::Bookmarked(count) => format!("bookmarked-{count}"),
+            Self::Unbookmarked(count) => format!("unbookmarked-{count}"),
             Self::Collected(count) => format!("collected-{count}"),
             Self::Queued(count) => format!("queued-{count}"),
             Self::Deleted(count) => format!("deleted-{count}"),
@@ -44,6 +49,8 @@ impl Done {
         let count = count.parse().ok()?;
         match what {
             "tagged" => Some(Self::Tagged(count)),
+            "bookmarked" => Some(Self::Bookmarked(count)),
+            "unbookmarked" => Some(Self::Unbookmarked(count)),
             "collected" => Some(Self::Collected(count)),
             "queued" => Some(Self::Queued(count)),
             "deleted" => Some(Self::Deleted(count)),
@@ -55,6 +62,7 @@ impl Done {
         let one = match (self, on) {
             // Whatever the list, it is traces that have tags and that go.
             (Self::Tagged(_) | Self::Deleted(_), _) | (_, ListKind::Traces) => "trace",
+            (Self::Bookmarked(_) | Self::Unbookmarked(_), ListKind::Observations) => "trace",
             (_, ListKind::Observations) => "observation",
             (_, ListKind::Sessions) => "session",
         };
@@ -62,6 +70,8 @@ impl Done {
             |count: usize| if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") };
         match self {
             Self::Tagged(count) => format!("{} tagged", counted(count)),
+            Self::Bookmarked(count) => format!("{} bookmarked", counted(count)),
+            Self::Unbookmarked(count) => format!("Bookmark of {} removed", counted(count)),
             Self::Collected(count) => format!("{} added to the dataset", counted(count)),
             Self::Queued(count) => format!("{} added to the queue", counted(count)),
             Self::Deleted(count) => format!("{} deleted", counted(count)),
@@ -102,6 +112,8 @@ mod tests {
     fn what_was_done_survives_the_address() {
         let all = [
             Done::Tagged(1),
+            Done::Bookmarked(5),
+            Done::Unbookmarked(6),
             Done::Collected(2),
             Done::Queued(3),
             Done::Deleted(4),

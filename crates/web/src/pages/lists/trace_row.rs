@@ -16,6 +16,7 @@ use super::row::{self, COUNTED, CellValue, ListedRow, RowFacts};
 use super::state::{ListQuery, ListState};
 use crate::components::{badge, copy, figure};
 use crate::filter::{Filter, ListKind, RecordField, Term};
+use crate::pages::marks;
 use crate::request_context::RequestContext;
 
 impl ListedRow for Trace {
@@ -70,6 +71,7 @@ impl ListedRow for Trace {
         match column.0 {
             RecordField::Name => html! {
                 bdi { (self.name.as_deref().unwrap_or("unnamed")) }
+                @if self.bookmarked { " " (marks::bookmarked()) }
                 (badge::level(worst(self)))
             },
             RecordField::Time => figure::when(self.timestamp, &ctx.time),

@@ -8,11 +8,12 @@ use ratchet_core::id::SessionId;
 use ratchet_core::quality::label::DATASET;
 use ratchet_stages::review::session_queue;
 use ratchet_stages::sink::LocalSink;
+use ratchet_store::catalog::PublishedKind;
 
 use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
 use crate::pages::calibration::rubric;
-use crate::pages::{comments, queue_menu};
+use crate::pages::{comments, marks, queue_menu};
 use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
@@ -21,6 +22,8 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/sessions/{session}/comments", post(comment))
         .route("/project/{project}/sessions/{session}/queue", post(queue))
         .route("/project/{project}/sessions/{session}/label", post(label))
+        .route("/project/{project}/sessions/{session}/bookmark", post(bookmark))
+        .route("/project/{project}/sessions/{session}/publish", post(publish))
 }
 
 /// Path parameters of a session.
@@ -32,15 +35,54 @@ fn link(ctx: &RequestContext, id: &SessionId, what: &str) -> Link {
 
 /// Actions on the whole session.
 pub(super) async fn menu(web: &Web, ctx: &RequestContext, id: &SessionId) -> PageResult<Markup> {
+    let marks = marks(web, ctx, id).await?;
     if !ctx.viewer.can_change() {
-        return Ok(Markup::default());
+        return Ok(marks);
     }
     let token = ctx.viewer.form_token.field();
     let queue = queue_menu::menu(web, ctx, &link(ctx, id, "queue"), &token).await?;
     Ok(html! {
+        (marks)
         (queue)
         form method="post" action=(link(ctx, id, "label")) { (token) button.button { "Label" } }
     })
+}
+
+/// Bookmark and public link.
+async fn marks(web: &Web, ctx: &RequestContext, id: &SessionId) -> PageResult<Markup> {
+    let (catalog, session) = (&web.store.catalog, id.to_string());
+    let bookmarked = catalog.bookmarked_sessions(ctx.project_id()).await?;
+    let object = (PublishedKind::Session, session.clone());
+    let publication = catalog.publication(ctx.project_id(), object).await?;
+    let published = (PublishedKind::Session, publication.as_ref());
+    Ok(html! {
+        (marks::star(ctx, &link(ctx, id, "bookmark"), bookmarked.contains(&session)))
+        (marks::publishing(ctx, &link(ctx, id, "publish"), published, false))
+    })
+}
+
+/// `POST …/sessions/{session}/bookmark`: sets or removes the bookmark.
+async fn bookmark(
+    State(web): State<Web>,
+    Path((_, id)): SessionPath,
+    PageForm { ctx, form }: PageForm,
+) -> PageResult<Redirect> {
+    let id = session(&web, &ctx, &id).await?;
+    let (is_set, ids) = (marks::is_set(&form), vec![id.to_string()]);
+    web.store.catalog.bookmark_sessions(ctx.project_id(), ids, is_set, ctx.now).await?;
+    Ok(back(&ctx, &id, if is_set { "bookmarked" } else { "unbookmarked" }))
+}
+
+/// `POST …/sessions/{session}/publish`: creates or revokes the public link.
+async fn publish(
+    State(web): State<Web>,
+    Path((_, id)): SessionPath,
+    PageForm { ctx, form }: PageForm,
+) -> PageResult<Redirect> {
+    let id = session(&web, &ctx, &id).await?;
+    let is_set = marks::is_set(&form);
+    marks::publish(&web, &ctx, (PublishedKind::Session, id.to_string()), is_set).await?;
+    Ok(back(&ctx, &id, if is_set { "published" } else { "unpublished" }))
 }
 
 /// Comments on the session, and the form of a new one.
@@ -62,7 +104,7 @@ pub(super) fn done(ctx: &RequestContext) -> Option<&'static str> {
     match ctx.params.get("done")? {
         "commented" => Some("Comment added"),
         "queued" => Some("Added to queue"),
-        _ => None,
+        other => marks::done(other),
     }
 }
 

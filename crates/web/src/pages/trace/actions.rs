@@ -1,15 +1,19 @@
 use axum::extract::{Path, State};
 use axum::response::Redirect;
 use maud::{Markup, html};
+use ratchet_core::id::TraceId;
 use ratchet_core::record::observation::ObservationKind;
+use ratchet_core::record::trace::Trace;
+use ratchet_stages::record::TraceMark;
+use ratchet_store::catalog::PublishedKind;
 
 use super::TracePath;
 use super::forms::{self, ANNOTATE};
 use super::run::{RecordDetail, Subject};
 use crate::form::PageForm;
-use crate::page_error::PageResult;
+use crate::page_error::{PageError, PageResult};
 use crate::pages::lists::Neighbours;
-use crate::pages::queue_menu;
+use crate::pages::{marks, queue_menu};
 use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
@@ -54,6 +58,63 @@ pub(super) async fn queue(
     let subject = forms::subject(&web, &ctx, &trace, &form).await?;
     queue_menu::add(&web, &ctx, [subject.queued()], &form).await?;
     Ok(forms::back(&ctx, &subject, "queued"))
+}
+
+/// Bookmark and public link of the whole trace.
+pub(super) async fn marks(web: &Web, ctx: &RequestContext, trace: &Trace) -> PageResult<Markup> {
+    let id = trace.id.to_string();
+    let object = (PublishedKind::Trace, id.clone());
+    let publication = web.store.catalog.publication(ctx.project_id(), object).await?;
+    // What the client calls private is not open, whatever was published.
+    let publication = publication.filter(|_| trace.public);
+    let published = (PublishedKind::Trace, publication.as_ref());
+    let action = |what| ctx.to(&["traces", &id, what]);
+    Ok(html! {
+        (marks::star(ctx, &action("bookmark"), trace.bookmarked))
+        (marks::publishing(ctx, &action("publish"), published, trace.public))
+    })
+}
+
+/// `POST …/traces/{trace}/bookmark`: sets or removes the bookmark.
+pub(super) async fn bookmark(
+    State(web): State<Web>,
+    Path((_, trace)): TracePath,
+    PageForm { ctx, form }: PageForm,
+) -> PageResult<Redirect> {
+    let id = super::trace_id(&trace)?;
+    let is_set = marks::is_set(&form);
+    mark(&web, &ctx, &id, (TraceMark::Bookmarked, is_set)).await?;
+    Ok(back(&ctx, &id, if is_set { "bookmarked" } else { "unbookmarked" }))
+}
+
+/// `POST …/traces/{trace}/publish`: creates or revokes the public link.
+pub(super) async fn publish(
+    State(web): State<Web>,
+    Path((_, trace)): TracePath,
+    PageForm { ctx, form }: PageForm,
+) -> PageResult<Redirect> {
+    let id = super::trace_id(&trace)?;
+    let is_set = marks::is_set(&form);
+    // The trace first: without its mark the link opens nothing.
+    mark(&web, &ctx, &id, (TraceMark::Public, is_set)).await?;
+    marks::publish(&web, &ctx, (PublishedKind::Trace, id.to_string()), is_set).await?;
+    Ok(back(&ctx, &id, if is_set { "published" } else { "unpublished" }))
+}
+
+async fn mark(
+    web: &Web,
+    ctx: &RequestContext,
+    id: &TraceId,
+    mark: (TraceMark, bool),
+) -> PageResult<()> {
+    match marks::mark_traces(web, ctx, vec![id.clone()], mark).await? {
+        0 => Err(PageError::not_there("trace")),
+        _ => Ok(()),
+    }
+}
+
+fn back(ctx: &RequestContext, id: &TraceId, done: &str) -> Redirect {
+    Redirect::to(&super::link(ctx, id).with("done", done).to_string())
 }
 
 /// Links to the newer and the older trace of the list that the page was opened from.

@@ -15,7 +15,7 @@ use super::run::{RecordDetail, Subject, TraceRun};
 use super::{TracePath, content, run, trace_id};
 use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
-use crate::pages::comments;
+use crate::pages::{comments, marks};
 use crate::request_context::{Link, Params, RequestContext};
 use crate::web::Web;
 
@@ -217,7 +217,7 @@ pub(super) fn done(ctx: &RequestContext) -> Option<&'static str> {
         "judged" => Some("Saved"),
         "queued" => Some("Added to queue"),
         "collected" => Some("Added to dataset"),
-        _ => None,
+        other => marks::done(other),
     }
 }
 

@@ -14,10 +14,11 @@ use super::{StepPath, TracePath, run, trace_id};
 use crate::message_preview::Side;
 use crate::page_error::{PageError, PageResult};
 use crate::pages::queues;
-use crate::request_context::RequestContext;
+use crate::request_context::{Params, RequestContext};
 use crate::web::Web;
 use ratchet_core::record::message_formats::{self, Medium, Picture};
 use ratchet_store::blocking::run_blocking;
+use ratchet_store::project::ProjectId;
 
 /// Maximum media size on pages; larger files need the API.
 const MAX_MEDIA: u64 = 50_000_000;
@@ -62,8 +63,9 @@ pub(super) async fn picture_of_trace(
     headers: HeaderMap,
     Path((_, trace)): TracePath,
 ) -> PageResult<Response> {
+    must_reach(&web, &ctx, &trace, None).await?;
     let trace = run::trace(&web, &ctx, trace_id(&trace)?).await?;
-    picture(&ctx, &headers, &asked(&ctx, trace.content)?)
+    picture(&ctx.params, &headers, &asked(&ctx, trace.content)?)
 }
 
 /// `GET …/observations/{observation}/picture`: an inline image of a payload.
@@ -73,18 +75,32 @@ pub(super) async fn picture_of_step(
     headers: HeaderMap,
     Path((_, trace, step)): StepPath,
 ) -> PageResult<Response> {
+    must_reach(&web, &ctx, &trace, Some(&step)).await?;
     let step = run::step(&web, &ctx, &trace_id(&trace)?, &run::step_id(&step)?).await?;
-    picture(&ctx, &headers, &asked(&ctx, step.content)?)
+    picture(&ctx.params, &headers, &asked(&ctx, step.content)?)
+}
+
+/// To a reviewer, a picture outside of their queues looks like none at all.
+async fn must_reach(
+    web: &Web,
+    ctx: &RequestContext,
+    trace: &str,
+    step: Option<&str>,
+) -> PageResult<()> {
+    if queues::reaches_pictures(web, ctx, trace, step).await? {
+        return Ok(());
+    }
+    Err(PageError::not_there("picture"))
 }
 
 /// The inline image at the index in the URL.
 pub(in crate::pages) fn picture(
-    ctx: &RequestContext,
+    params: &Params,
     headers: &HeaderMap,
     payload: &Payload,
 ) -> PageResult<Response> {
     let missing = || PageError::not_there("picture");
-    let number: usize = ctx.params.get("n").and_then(|n| n.parse().ok()).ok_or_else(missing)?;
+    let number: usize = params.get("n").and_then(|n| n.parse().ok()).ok_or_else(missing)?;
     let reading = message_formats::read(payload.to_json().as_str());
     let found = message_formats::pictures(&reading).into_iter().nth(number).ok_or_else(missing)?;
     let Picture::Inline { mime, data } = found else { return Err(missing()) };
@@ -103,18 +119,28 @@ pub(super) async fn media(
     headers: HeaderMap,
     Path((_, id)): TracePath,
 ) -> PageResult<Response> {
-    let missing = || PageError::not_there("media");
     if !queues::reaches_media(&web, &ctx, &id).await? {
-        return Err(missing());
+        return Err(PageError::not_there("media"));
     }
-    let media = web.store.catalog.media(ctx.project_id(), id).await?.ok_or_else(missing)?;
+    file(&web, ctx.project_id(), id, &headers).await
+}
+
+/// An uploaded media file; the caller has checked that it may be read.
+pub(in crate::pages) async fn file(
+    web: &Web,
+    project: ProjectId,
+    id: String,
+    headers: &HeaderMap,
+) -> PageResult<Response> {
+    let missing = || PageError::not_there("media");
+    let media = web.store.catalog.media(project, id).await?.ok_or_else(missing)?;
     if media.content_length > MAX_MEDIA {
         return Err(PageError::Bad(
             "the file is too large to display; download it with the API".to_owned(),
         ));
     }
     let (files, hash) = (web.store.media.clone(), media.hash);
-    let part = Part::asked(&headers, media.content_length);
+    let part = Part::asked(headers, media.content_length);
     let read = move || -> PageResult<Option<Vec<u8>>> {
         let Some(mut file) = files.open(hash)? else { return Ok(None) };
         let mut bytes = Vec::new();
