@@ -13,5 +13,7 @@ pub mod trial;
 pub mod evaluator;
 /// What an agent did on its way to an answer.
 pub mod trajectory;
+/// A run as a whole: scores, latency, cost.
+pub mod run_summary;
 /// Conversations with targets.
 pub mod conversation;

@@ -235,6 +235,15 @@ impl JobState {
         is_dead.then(|| Self { phase, attempts: 0, ..self.clone() })
     }
 
+    /// Returns a finished job to the queue, with all its attempts, to be done once more; `None` for
+    /// other jobs.
+    #[must_use]
+    pub fn repeat(&self, now: Timestamp) -> Option<Self> {
+        let is_done = self.phase == JobPhase::Done;
+        let phase = JobPhase::Queued { run_at: now };
+        is_done.then(|| Self { phase, attempts: 0, ..self.clone() })
+    }
+
     /// The owner of a lease, if it is the current one. An expired lease counts until another
     /// worker claims the job: the work is done all the same.
     fn holder(&self, lease: u64) -> Option<&str> {

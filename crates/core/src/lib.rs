@@ -50,6 +50,8 @@ pub mod json_size;
 pub mod issue;
 /// CSV output that is safe to open in a spreadsheet.
 pub mod csv;
+/// Percent-encoding of parts of URLs.
+pub mod url_encoding;
 /// CIDR ranges of IP addresses.
 pub mod network;
 /// The client address that rate limits count by, behind trusted proxies.

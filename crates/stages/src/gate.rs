@@ -29,6 +29,7 @@ use ratchet_core::gate::decision::{CouldNotRun, GateEvidence, GateRule, Look, Ve
 use ratchet_core::gate::report::{GateFacts, GateReport};
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
+use ratchet_core::url_encoding::encoded;
 use ratchet_store::catalog::{Catalog, Dataset, GateQuery, NewGate, RunCounts, StoredGate};
 use ratchet_store::experiment::{Experiment, RunQuery};
 use ratchet_store::project::ProjectId;
@@ -154,6 +155,7 @@ async fn read(
         cost: run.cost,
         not_run: items.not_run(&dataset, &run.items).await?,
         not_scored: run.not_scored,
+        not_judged: run.not_judged.clone(),
         notes: notes([&before, &best_run]),
         not_seen: not_seen(context, (&experiment, &run), [&before, &best_run]).await?,
         score,
@@ -169,7 +171,7 @@ async fn read(
         look => look,
     };
     let mut report = GateReport::of(facts, rule, look, &evidence)?;
-    link(context, &dataset, &mut report);
+    link(context, (&dataset, &experiment), &mut report);
     Ok((dataset, experiment, report))
 }
 
@@ -240,27 +242,25 @@ fn version_note(run: &RecordedRun, before: &RecordedRun) -> Option<String> {
     })
 }
 
-fn link(context: GateContext<'_>, dataset: &Dataset, report: &mut GateReport) {
+/// Links each flip to the comparison of the two runs, with its item first.
+fn link(
+    context: GateContext<'_>,
+    (dataset, run): (&Dataset, &Experiment),
+    report: &mut GateReport,
+) {
+    let (project, name) = (context.project, encoded(&dataset.name));
+    let base = format!("{}/project/{project}/datasets/{name}", context.server);
+    let runs = report.baseline.as_ref().map(|baseline| {
+        let (before, after) = (encoded(baseline), encoded(&run.id));
+        format!("before={before}&after={after}&score={}", encoded(&report.score))
+    });
     for flip in &mut report.flips {
-        let item = encode(&flip.item);
-        let (project, dataset) = (context.project, encode(&dataset.name));
-        flip.url =
-            Some(format!("{}/project/{project}/datasets/{dataset}/items/{item}", context.server));
+        let item = encoded(&flip.item);
+        flip.url = Some(match &runs {
+            Some(runs) => format!("{base}/compare?{runs}&item={item}"),
+            None => format!("{base}/items/{item}"),
+        });
     }
-}
-
-/// Percent-encodes one segment of a path.
-fn encode(segment: &str) -> String {
-    let mut path = String::with_capacity(segment.len());
-    for byte in segment.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                path.push(char::from(byte));
-            }
-            byte => path.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    path
 }
 
 /// Whether a run says what the agent in use can do. A candidate that did not pass says nothing of it;

@@ -139,6 +139,7 @@ async fn list(args: &ListArgs) -> anyhow::Result<Outcome> {
 #[derive(Serialize)]
 struct ShownRun {
     experiment: ratchet_remote::ratchet::experiments::ExperimentRunView,
+    summary: ratchet_core::experiment::run_summary::RunSummary,
     trials: Vec<ratchet_remote::ratchet::experiments::TrialSummary>,
 }
 
@@ -146,7 +147,7 @@ async fn show(args: &NamedArgs) -> anyhow::Result<Outcome> {
     let shown = with_host(&args.host, HOLDER, async |host| {
         let experiment = host.show(&args.run).await?;
         let trials = host.trials(&args.run).await?;
-        Ok(ShownRun { experiment, trials })
+        Ok(ShownRun { experiment, summary: text::summary(&trials), trials })
     });
     args.host.output.show(&shown.await?, |shown| text::one(&shown.experiment, &shown.trials))?;
     Ok(Outcome::Done)

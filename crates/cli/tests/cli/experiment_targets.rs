@@ -347,3 +347,28 @@ fn commands_judge_only_if_the_operator_has_named_them() {
     let scores = setting.scores();
     assert_eq!(scores, [("item-0".to_owned(), "capitals".to_owned(), 1.0)]);
 }
+
+#[test]
+fn an_evaluator_without_a_verdict_is_named_and_is_not_a_score_of_zero() {
+    let setting = Setting::new(&[(json!("hello"), json!("hello"))]);
+    let config = setting.folder.path().join("ratchet.toml");
+    std::fs::write(&config, "[evaluators.commands]\nsilent = [\"true\"]\n").unwrap();
+    let target = "kind = \"command\"\ncommand = [\"sh\", \"-c\", \"tr -d '\\\"'\"]\n";
+    let launch = setting.run(target, &["exact", "command:silent"]);
+    let run = crate::json(launch.env("RATCHET_CONFIG", &config));
+    let scores = &run["summary"]["scores"];
+    let facts = |at: usize| {
+        let score = &scores[at];
+        (score["name"].clone(), score["mean"].clone(), score["notJudged"].clone())
+    };
+    assert_eq!(facts(0), (json!("exact"), json!(1.0), json!(0)), "{run}");
+    assert_eq!(facts(1), (json!("silent"), json!(null), json!(1)), "{run}");
+    let shown = ask(&setting.running, &["experiment", "show", "only"]).run();
+    let project = setting.running.send(http::get("/api/public/projects")).json();
+    let project = project["data"][0]["id"].as_str().unwrap().to_owned();
+    let path = format!("/api/v1/projects/{project}/experiments/only/summary");
+    let served = setting.running.send(http::get(&path)).json();
+    assert_eq!(served["summary"], run["summary"], "{served}");
+    assert!(shown.stdout.contains("silent: 1 not judged"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("NOT JUDGED item-0: silent: "), "{}", shown.stdout);
+}

@@ -162,6 +162,21 @@ fn an_agent_that_cannot_run_is_no_verdict() {
 }
 
 #[test]
+fn the_same_run_after_a_broken_target_repeats_only_the_trials_without_an_answer() {
+    let ci = Ci::start();
+    let args = ["--run", "fixed", "--min-accuracy", "0.5", "--repeats", "1", "--no-extension"];
+    let said = fails(ci.launch(&args).env("BROKEN", "5"), 1);
+    assert!(said.contains("(item-00, item-01, item-02, item-03, item-04)"), "{said}");
+    let before = ci.calls();
+    let (code, report, all) = ended(ci.launch(&args));
+    assert_eq!((code, &report["verdict"]), (Some(0), &json!("pass")), "{all}");
+    assert_eq!((&report["faults"]["trials"], &report["accuracy"]["n"]), (&json!(0), &json!(40)));
+    assert_eq!(ci.calls() - before, 5, "answered items are not called again");
+    let (code, _, all) = ended(ci.launch(&args).env("BROKEN", "5"));
+    assert_eq!((code, ci.calls() - before), (Some(0), 5), "it is done: {all}");
+}
+
+#[test]
 fn a_project_without_a_dataset_is_told_how_to_make_one() {
     let ci = Ci::start();
     let args = ["gate", "--dataset", "none", "--run", "any", "--min-accuracy", "0.5"];

@@ -5,8 +5,8 @@ use super::bounds::{self, Bounds};
 use super::critical::{self, CriticalItem, CriticalState, PinnedItem};
 use super::flip::{self, Flip};
 use super::mcnemar::McNemar;
-use super::outcomes::{ItemOutcomes, MAX_FAULTS, Pairing, faults, means, pair};
-use crate::stats::float;
+use super::outcomes::{ItemOutcomes, Pairing, faults, has_too_many_faults, means, pair};
+use super::report;
 
 /// What a gate decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -117,9 +117,15 @@ pub enum CouldNotRun {
     NoItems,
     #[error(
         "the target failed in {faults} of {trials} trials, and more than 10% say nothing about the \
-         agent: look at the errors of these traces, fix the target and run again"
+         agent ({items}): fix the target; the same command with --run and this run's name then \
+         repeats these trials only"
     )]
-    TooManyFaults { faults: usize, trials: usize },
+    TooManyFaults {
+        faults: usize,
+        trials: usize,
+        /// The first ones by name.
+        items: String,
+    },
     #[error("item {item:?}: its score is {value}, and accuracy needs scores from 0 to 1")]
     NotAShare { item: String, value: f64 },
 }
@@ -229,8 +235,9 @@ fn check(run: &[ItemOutcomes]) -> Result<(), CouldNotRun> {
     if trials == 0 {
         return Err(CouldNotRun::NoItems);
     }
-    if float(faults) / float(trials) > MAX_FAULTS {
-        return Err(CouldNotRun::TooManyFaults { faults, trials });
+    if has_too_many_faults(faults as u64, trials as u64) {
+        let items = report::named(&report::faulted(run));
+        return Err(CouldNotRun::TooManyFaults { faults, trials, items });
     }
     for item in run {
         if let Some(trial) = item.trials.iter().find(|trial| !(0.0..=1.0).contains(&trial.value)) {

@@ -24,7 +24,7 @@ pub struct Flip {
     pub baseline_trace: Option<String>,
     /// Trace of the worst trial in this run.
     pub trace: Option<String>,
-    /// Path of the item's page on the server.
+    /// The two runs side by side on the server, with this item first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }

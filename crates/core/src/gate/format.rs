@@ -1,39 +1,67 @@
+use super::critical::{CriticalItem, CriticalState};
+use super::decision::Verdict;
 use super::explain::{percent, points};
-use super::flip::FlipKind;
+use super::flip::{Flip, FlipKind};
 use super::report::GateReport;
 
-/// Returns the report as JUnit XML: one test case for the verdict, one for each changed item.
+/// Returns the report as JUnit XML: one test case for the verdict, one for each changed or critical
+/// item. Items fail if the gate blocks. Otherwise a flip alone decides nothing, and would make a build
+/// red that has passed: it is written as output.
 pub fn junit(report: &GateReport) -> String {
-    let passed = report.verdict.as_str() == "pass";
-    let regressed: Vec<_> =
-        report.flips.iter().filter(|flip| flip.kind == FlipKind::Regressed).collect();
-    let cases = 1 + report.flips.len();
-    let failures = usize::from(!passed);
-    let mut text = format!(
+    let mut cases = vec![verdict_case(report)];
+    cases.extend(report.flips.iter().map(|flip| flip_case(report, flip)));
+    let failed_again = |item: &&CriticalItem| item.state == CriticalState::FailedAgain;
+    let flipped = |item: &&CriticalItem| report.flips.iter().any(|flip| flip.item == item.item);
+    let critical = report.critical.iter().filter(failed_again).filter(|item| !flipped(item));
+    cases.extend(critical.map(|item| {
+        let why = format!("critical: failed again, {} trials", item.trials);
+        case("items", &item.item, &failure("block", &why, ""))
+    }));
+    let failures = cases.iter().filter(|case| case.contains("<failure ")).count();
+    format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"ratchet gate {}\" \
-         tests=\"{cases}\" failures=\"{failures}\" errors=\"0\" skipped=\"{}\">\n",
+         tests=\"{}\" failures=\"{failures}\" errors=\"0\" skipped=\"0\">\n{}</testsuite>\n</testsuites>\n",
         xml(&report.dataset),
-        regressed.len()
-    );
-    let body = if passed {
-        format!("<system-out>{}</system-out>", xml(&report.sentence))
-    } else {
-        let kind = report.verdict.as_str();
-        format!("<failure type=\"{kind}\" message=\"{}\"/>", xml(&report.sentence))
-    };
-    text +=
-        &format!("<testcase classname=\"gate\" name=\"{}\">{body}</testcase>\n", xml(&report.run));
-    for flip in &report.flips {
-        let numbers = format!("{} before, {} now", percent(flip.before), percent(flip.after));
-        // An item alone decides nothing: it is shown, and does not fail the build.
-        let body = match flip.kind {
-            FlipKind::Regressed => format!("<skipped message=\"regressed: {numbers}\"/>"),
-            FlipKind::Fixed => format!("<system-out>fixed: {numbers}</system-out>"),
-        };
-        let name = xml(&flip.item);
-        text += &format!("<testcase classname=\"items\" name=\"{name}\">{body}</testcase>\n");
+        cases.len(),
+        cases.concat()
+    )
+}
+
+fn verdict_case(report: &GateReport) -> String {
+    let mut output = report.sentence.clone();
+    if let Some(faults) = report.faults.text() {
+        output += &format!(" {faults}");
     }
-    text + "</testsuite>\n</testsuites>\n"
+    let body = match report.verdict {
+        Verdict::Pass => printed(&output),
+        other => failure(other.as_str(), &output, ""),
+    };
+    case("gate", &report.run, &body)
+}
+
+fn flip_case(report: &GateReport, flip: &Flip) -> String {
+    let numbers = format!("{} before, {} now", percent(flip.before), percent(flip.after));
+    let url = flip.url.as_deref().unwrap_or_default();
+    let body = match flip.kind {
+        FlipKind::Regressed if report.verdict == Verdict::Block => {
+            failure("regressed", &format!("regressed: {numbers}"), url)
+        }
+        FlipKind::Regressed => printed(&format!("regressed: {numbers} {url}")),
+        FlipKind::Fixed => printed(&format!("fixed: {numbers} {url}")),
+    };
+    case("items", &flip.item, &body)
+}
+
+fn case(class: &str, name: &str, body: &str) -> String {
+    format!("<testcase classname=\"{class}\" name=\"{}\">{body}</testcase>\n", xml(name))
+}
+
+fn failure(kind: &str, message: &str, text: &str) -> String {
+    format!("<failure type=\"{kind}\" message=\"{}\">{}</failure>", xml(message), xml(text))
+}
+
+fn printed(text: &str) -> String {
+    format!("<system-out>{}</system-out>", xml(text.trim()))
 }
 
 /// Returns the report as Markdown for a pull request.
@@ -62,11 +90,8 @@ pub fn markdown(report: &GateReport) -> String {
             bounds.n
         );
     }
-    if report.faults.trials > 0 {
-        text += &format!(
-            "\n{} of {} trials had no answer: the target failed. They count as wrong.\n",
-            report.faults.trials, report.faults.of
-        );
+    for line in report.faults.text().into_iter().chain(report.not_judged.text()) {
+        text += &format!("\n{}\n", escape(&line));
     }
     if let Some(found) = &report.corrections {
         let items = if found.items == 1 { "item was" } else { "items were" };

@@ -6,6 +6,12 @@ use crate::time::Timestamp;
 /// Share of trials with target faults above which a run says nothing about the agent.
 pub const MAX_FAULTS: f64 = 0.1;
 
+/// Returns whether so many trials without an answer mean that a run says nothing about the agent.
+#[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+pub fn has_too_many_faults(faults: u64, trials: u64) -> bool {
+    faults as f64 > MAX_FAULTS * trials as f64
+}
+
 /// One run of one item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {

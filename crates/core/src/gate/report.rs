@@ -10,6 +10,9 @@ use super::mcnemar::McNemar;
 use super::outcomes::{ItemOutcomes, faults};
 use super::{correction, explain, plan};
 
+/// Items that a sentence names.
+const NAMED_ITEMS: usize = 10;
+
 /// A gate's result, as it is stored, printed and served.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -38,6 +41,9 @@ pub struct GateReport {
     pub mcnemar: Option<McNemar>,
     pub critical: Vec<CriticalItem>,
     pub faults: FaultCount,
+    /// Trials on which an evaluator had no verdict. They are not part of accuracy.
+    #[serde(default)]
+    pub not_judged: NotJudged,
     /// `None` if no person changed a score.
     pub corrections: Option<CorrectionSummary>,
     /// Smallest drop that was detectable before the run.
@@ -57,6 +63,57 @@ pub struct FaultCount {
     pub trials: usize,
     pub of: usize,
     pub items: Vec<String>,
+}
+
+impl FaultCount {
+    /// Returns what people read of it; `None` without faults.
+    pub fn text(&self) -> Option<String> {
+        (self.trials > 0).then(|| {
+            format!(
+                "{} of {} trials had no answer, because the target failed; they count as wrong: {}.",
+                self.trials,
+                self.of,
+                named(&self.items)
+            )
+        })
+    }
+}
+
+/// Trials with an answer on which an evaluator had no verdict, such as one whose judge failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotJudged {
+    pub trials: usize,
+    pub items: Vec<String>,
+}
+
+impl NotJudged {
+    /// Counts a trial of an item.
+    pub fn add(&mut self, item: &str) {
+        self.trials += 1;
+        if self.items.iter().all(|known| known != item) {
+            self.items.push(item.to_owned());
+        }
+    }
+
+    /// Returns what people read of it; `None` if all were judged.
+    pub fn text(&self) -> Option<String> {
+        (self.trials > 0).then(|| {
+            format!(
+                "{} trials were not judged, because the evaluator failed; they are left out: {}.",
+                self.trials,
+                named(&self.items)
+            )
+        })
+    }
+}
+
+/// The first items by name, and how many more there are.
+pub(super) fn named(items: &[String]) -> String {
+    let mut text = items.iter().take(NAMED_ITEMS).cloned().collect::<Vec<_>>().join(", ");
+    if items.len() > NAMED_ITEMS {
+        text += &format!(" and {} more", items.len() - NAMED_ITEMS);
+    }
+    text
 }
 
 /// What people's corrections changed.
@@ -86,6 +143,7 @@ pub struct GateFacts {
     pub not_run: usize,
     /// Items of the run without this score.
     pub not_scored: usize,
+    pub not_judged: NotJudged,
     /// How the runs were read, such as answers that were judged again.
     pub notes: Vec<String>,
     /// What the reader of the runs could not see.
@@ -162,6 +220,7 @@ impl GateReport {
             mcnemar: decision.mcnemar,
             critical: decision.critical,
             faults: fault_count(evidence.run),
+            not_judged: facts.not_judged,
             corrections: None,
             smallest_drop,
             notes: facts.notes,
@@ -172,8 +231,13 @@ impl GateReport {
 
 fn fault_count(run: &[ItemOutcomes]) -> FaultCount {
     let (trials, of) = faults(run);
+    FaultCount { trials, of, items: faulted(run) }
+}
+
+/// Items with a trial in which the target failed.
+pub(super) fn faulted(run: &[ItemOutcomes]) -> Vec<String> {
     let failed = run.iter().filter(|item| item.trials.iter().any(|trial| trial.is_fault));
-    FaultCount { trials, of, items: failed.map(|item| item.item.clone()).collect() }
+    failed.map(|item| item.item.clone()).collect()
 }
 
 fn not_seen(facts: &GateFacts, decision: &Decision, smallest_drop: Option<f64>) -> Vec<String> {
@@ -207,8 +271,10 @@ fn not_seen(facts: &GateFacts, decision: &Decision, smallest_drop: Option<f64>) 
     if facts.not_run > 0 {
         lines.push(format!("{} items of the dataset are not in this run.", facts.not_run));
     }
-    if facts.not_scored > 0 {
-        lines.push(format!("{} trials have no score {:?}.", facts.not_scored, facts.score));
+    lines.extend(facts.not_judged.text());
+    let not_scored = facts.not_scored.saturating_sub(facts.not_judged.trials);
+    if not_scored > 0 {
+        lines.push(format!("{not_scored} trials have no score {:?}.", facts.score));
     }
     let unreliable = |item: &&CriticalItem| item.state == CriticalState::Unreliable;
     for item in decision.critical.iter().filter(unreliable) {

@@ -194,6 +194,7 @@ impl AbTest {
         })
     }
 
+    /// Whether the test still assigns units.
     pub const fn is_running(&self) -> bool {
         self.outcome.is_none()
     }

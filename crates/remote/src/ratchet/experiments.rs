@@ -1,5 +1,6 @@
 //! Requests and responses of `/api/v1/projects/{project}/experiments`.
 
+use ratchet_core::experiment::run_summary::{RunSummary, TrialFacts};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -278,6 +279,22 @@ pub struct TrialResult {
     /// Verdicts of the evaluators.
     #[serde(default)]
     pub scores: Vec<TrialScore>,
+    /// Evaluators that failed: there is an answer, and no verdict on it.
+    #[serde(default)]
+    pub not_judged: Vec<MissingVerdict>,
+}
+
+/// An evaluator that failed to judge an answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MissingVerdict {
+    /// Name of the score that is missing.
+    pub name: String,
+    /// Why there is none.
+    pub reason: String,
+    /// What the judge cost all the same, in US dollars; null without a judge, or if it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
 }
 
 /// The verdict of an evaluator.
@@ -314,6 +331,15 @@ pub struct TrialsView {
     pub cursor: Option<String>,
 }
 
+/// A run as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RunSummaryView {
+    /// Items, trials and faults; `scores` with mean, 95% interval, verdicts and missing ones;
+    /// latency and cost.
+    #[schema(value_type = Object)]
+    pub summary: RunSummary,
+}
+
 /// What is known of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -335,8 +361,25 @@ pub struct TrialSummary {
     pub latency_ms: Option<u64>,
     pub cost: Option<f64>,
     pub scores: Vec<TrialScore>,
+    /// Evaluators that failed to judge the answer.
+    #[serde(default)]
+    pub not_judged: Vec<MissingVerdict>,
     /// The runner that has it, while it is running.
     pub runner: Option<String>,
+}
+
+impl TrialSummary {
+    /// Returns what the summary of its run counts.
+    pub fn facts(&self) -> TrialFacts {
+        TrialFacts {
+            item: self.item.clone(),
+            is_fault: self.state == "fault",
+            latency_ms: self.latency_ms.filter(|_| !self.cached),
+            cost: self.cost,
+            scores: self.scores.iter().map(|one| (one.name.clone(), one.value)).collect(),
+            not_judged: self.not_judged.iter().map(|one| one.name.clone()).collect(),
+        }
+    }
 }
 
 impl RatchetClient {

@@ -3,7 +3,7 @@ use axum::extract::{Path, State};
 use axum::http::Uri;
 use ratchet_remote::ratchet::experiments::{
     ClaimRequest, ClaimView, ExperimentRequest, ExperimentRunView, ExperimentsView, ExtendRequest,
-    FinishRequest, LeaseView, RenewRequest, TrialsView,
+    FinishRequest, LeaseView, RenewRequest, RunSummaryView, TrialsView,
 };
 use ratchet_stages::experiment::service::{ExperimentError, ExperimentService};
 use ratchet_stages::experiment::worker::ExperimentWorker;
@@ -27,6 +27,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(list, create))
         .routes(routes!(show))
         .routes(routes!(trials))
+        .routes(routes!(summary))
         .routes(routes!(extend))
         .routes(routes!(claim))
         .routes(routes!(renew))
@@ -168,6 +169,27 @@ pub(super) async fn trials(
     let query: TrialQueryParams = asked(&uri)?;
     let limit = page_size(query.limit)?;
     Ok(Json(service.trials(&run, (query.cursor, limit)).await?))
+}
+
+/// `GET /api/v1/projects/{project}/experiments/{run}/summary`: a run as a whole, by its finished
+/// trials: each score with its interval and missing verdicts, latency, faults and cost.
+#[utoipa::path(
+    get,
+    path = "/api/v1/projects/{project}/experiments/{run}/summary",
+    tag = "Experiments",
+    params(
+        ("project" = String, Path, description = "The project's id."),
+        ("run" = String, Path, description = "Id or name of the run."),
+    ),
+    responses((status = 200, body = RunSummaryView))
+)]
+pub(super) async fn summary(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    Path((project, run)): Path<(String, String)>,
+) -> ApiResult<Json<RunSummaryView>> {
+    let summary = service(&app, &caller, &project)?.summary(&run).await?;
+    Ok(Json(RunSummaryView { summary }))
 }
 
 /// `POST /api/v1/projects/{project}/experiments/{run}/extend`: adds repeats to a run, of all its items

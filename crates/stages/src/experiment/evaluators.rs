@@ -24,7 +24,7 @@ use ratchet_core::judge::code_evaluator::{
 use ratchet_core::judge::evaluator;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_remote::backoff_clock::BackoffClock;
-use ratchet_remote::ratchet::experiments::{TrialScore, TrialView};
+use ratchet_remote::ratchet::experiments::{MissingVerdict, TrialScore, TrialView};
 use serde_json::Value;
 use tracing::warn;
 
@@ -108,6 +108,42 @@ pub enum EvaluatorError {
     NoCommand(String),
 }
 
+/// What evaluators said of an answer.
+#[derive(Clone, Debug, Default)]
+pub struct TrialJudgement {
+    pub scores: Vec<TrialScore>,
+    /// Evaluators that failed. One that does not apply to an item is not among them.
+    pub not_judged: Vec<MissingVerdict>,
+}
+
+impl TrialJudgement {
+    fn add(&mut self, name: &str, verdict: VerdictResult) {
+        match verdict {
+            Ok(score) => self.scores.extend(score),
+            Err(NoVerdict { reason, cost }) => {
+                self.not_judged.push(MissingVerdict { name: name.to_owned(), reason, cost });
+            }
+        }
+    }
+}
+
+/// A score, or none because the evaluator does not apply.
+type VerdictResult = Result<Option<TrialScore>, NoVerdict>;
+
+/// Why an evaluator that applies has no verdict.
+#[derive(Clone, Debug)]
+struct NoVerdict {
+    reason: String,
+    /// In US dollars.
+    cost: Option<f64>,
+}
+
+impl NoVerdict {
+    fn unpaid(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), cost: None }
+    }
+}
+
 /// One answer, and what it is compared with.
 struct Judged<'a> {
     input: &'a Value,
@@ -171,29 +207,35 @@ impl TrialEvaluators {
         trial: &TrialView,
         answer: Option<&TargetAnswer>,
         call: u32,
-    ) -> Vec<TrialScore> {
+    ) -> TrialJudgement {
         let Some(answer) = answer else {
-            return self.all.iter().filter_map(without_answer).collect();
+            let scores = self.all.iter().filter_map(without_answer).collect();
+            return TrialJudgement { scores, ..TrialJudgement::default() };
         };
         let trajectory = self.trajectory(trial, answer, call).await;
-        let mut scores = Vec::new();
+        let mut judgement = TrialJudgement::default();
         for evaluator in &self.all {
+            let name = evaluator.score_name();
             match evaluator {
+                // What the agent did is not known: no verdict.
+                other if other.reads_trace() && trajectory.is_none() => {
+                    let reason = "no spans of the agent arrived";
+                    judgement.add(name, Err(NoVerdict::unpaid(reason)));
+                }
                 TrialEvaluator::EachAgent(inner) => {
                     let agents = trajectory.iter().flat_map(|found| &found.agents);
                     for agent in agents {
-                        scores.extend(self.of_agent(inner, trial, agent).await);
+                        let name = format!("{name}@{}", agent.name);
+                        judgement.add(&name, self.of_agent(inner, trial, agent).await);
                     }
                 }
-                // What the agent did is not known: no verdict.
-                other if other.reads_trace() && trajectory.is_none() => {}
                 other => {
                     let judged = Judged::of_answer(trial, answer, trajectory.as_ref());
-                    scores.extend(self.verdict(other, &judged).await);
+                    judgement.add(name, self.verdict(other, &judged).await);
                 }
             }
         }
-        scores
+        judgement
     }
 
     /// What the agent did, if an evaluator asks for it.
@@ -219,13 +261,16 @@ impl TrialEvaluators {
         evaluator: &TrialEvaluator,
         trial: &TrialView,
         agent: &SubAgent,
-    ) -> Option<TrialScore> {
-        let expected = trial.expected_output.get("agents")?.get(&agent.name)?;
+    ) -> VerdictResult {
+        let expected = trial.expected_output.get("agents");
+        let Some(expected) = expected.and_then(|agents| agents.get(&agent.name)) else {
+            return Ok(None);
+        };
         let observation = agent.observation.as_ref().map(ToString::to_string);
         let name = format!("{}@{}", evaluator.score_name(), agent.name);
         let Some(output) = &agent.output else {
             let comment = Some("the sub-agent did not answer".to_owned());
-            return Some(TrialScore { name, comment, observation, ..TrialScore::default() });
+            return Ok(Some(TrialScore { name, comment, observation, ..TrialScore::default() }));
         };
         let what = format!("{} {}", trial.id, observation.as_deref().unwrap_or_default());
         let judged = Judged {
@@ -237,20 +282,26 @@ impl TrialEvaluators {
             what: &what,
         };
         let score = self.verdict(evaluator, &judged).await?;
-        Some(TrialScore { name, observation, ..score })
+        Ok(score.map(|score| TrialScore { name, observation, ..score }))
     }
 
-    async fn verdict(&self, evaluator: &TrialEvaluator, judged: &Judged<'_>) -> Option<TrialScore> {
+    async fn verdict(&self, evaluator: &TrialEvaluator, judged: &Judged<'_>) -> VerdictResult {
         let name = evaluator.score_name().to_owned();
         let opened = self.opened.as_deref();
         match evaluator {
             TrialEvaluator::Code(code) => {
-                let verdict = of_code(code, judged, opened).await?;
+                let Some(verdict) = of_code(code, judged, opened).await? else { return Ok(None) };
                 let comment = Some(verdict.rationale);
-                Some(TrialScore { name, value: verdict.score, comment, ..TrialScore::default() })
+                let value = verdict.score;
+                Ok(Some(TrialScore { name, value, comment, ..TrialScore::default() }))
             }
-            TrialEvaluator::Accuracy { judge } => opened?.judges.get(judge)?.verdict(judged).await,
-            TrialEvaluator::EachAgent(_) => None,
+            TrialEvaluator::Accuracy { judge } => {
+                match opened.and_then(|opened| opened.judges.get(judge)) {
+                    Some(judge) => judge.verdict(judged).await,
+                    None => Err(NoVerdict::unpaid("the judge is not open")),
+                }
+            }
+            TrialEvaluator::EachAgent(_) => Ok(None),
         }
     }
 }
@@ -287,7 +338,7 @@ async fn of_code(
     code: &CodeEvaluator,
     judged: &Judged<'_>,
     opened: Option<&OpenedEvaluators>,
-) -> Option<CodeVerdict> {
+) -> Result<Option<CodeVerdict>, NoVerdict> {
     let calls: Vec<EvaluatedCall<'_>> = judged.calls.iter().map(CalledTool::evaluated).collect();
     let case = EvaluatedCase {
         expected_output: judged.expected,
@@ -296,12 +347,13 @@ async fn of_code(
         ..EvaluatedCase::new(judged.input, judged.output)
     };
     let name = match code.evaluate(&case) {
-        CodeEvaluation::Verdict(verdict) => return Some(verdict),
-        CodeEvaluation::NotApplicable(_) => return None,
+        CodeEvaluation::Verdict(verdict) => return Ok(Some(verdict)),
+        CodeEvaluation::NotApplicable(_) => return Ok(None),
         CodeEvaluation::NeedsCommand(name) => name,
     };
+    let command = opened.and_then(|opened| opened.commands.get(&name));
     let command = BoundedCommand {
-        command: opened?.commands.get(&name)?.clone(),
+        command: command.ok_or_else(|| NoVerdict::unpaid("there is no such command"))?.clone(),
         arguments: Vec::new(),
         timeout: COMMAND_TIMEOUT,
         max_memory: COMMAND_MEMORY,
@@ -312,5 +364,8 @@ async fn of_code(
         Ok(printed) => CodeVerdict::from_command_output(&printed).map_err(|why| why.to_string()),
         Err(error) => Err(error.to_string()),
     };
-    said.inspect_err(|why| warn!(evaluator = name, why, "the command has no verdict")).ok()
+    said.map(Some).map_err(|why| {
+        warn!(evaluator = name, why, "the command has no verdict");
+        NoVerdict::unpaid(why)
+    })
 }

@@ -15,7 +15,7 @@ use ratchet_remote::ratchet::experiments::{
 };
 use tokio::sync::Mutex;
 
-use super::evaluators::TrialEvaluators;
+use super::evaluators::{TrialEvaluators, TrialJudgement};
 use super::site::{ExperimentSite, SiteError};
 use super::target::{CallFault, OpenTarget, TargetAnswer};
 
@@ -163,7 +163,8 @@ impl ExperimentRunner {
             },
         };
         let answer = ended.as_ref().ok();
-        let scores = self.evaluators.judge(&trial, answer, call).await;
+        let TrialJudgement { scores, not_judged } =
+            self.evaluators.judge(&trial, answer, call).await;
         Ok(Some(TrialResult {
             call,
             fault: ended.as_ref().err().map(|fault: &CallFault| fault.why.clone()),
@@ -176,6 +177,7 @@ impl ExperimentRunner {
             cost: answer.and_then(|answer| answer.cost),
             answer: ended.ok().map(|answer| answer.text),
             scores,
+            not_judged,
             id: trial.id,
             lease: trial.lease,
         }))

@@ -2,12 +2,14 @@ use std::time::Duration;
 
 use ratchet_core::catalog::dataset::{DatasetStatus, check_name, run_id};
 use ratchet_core::experiment::item_filter::ItemFilter;
+use ratchet_core::experiment::run_summary::RunSummary;
+use ratchet_core::gate::outcomes::has_too_many_faults;
 use ratchet_core::money::Money;
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::ratchet::experiments::{
     CachedAnswer, ClaimRequest, ClaimView, ExperimentRequest, ExperimentRunView, ExperimentsView,
-    FinishRequest, LeaseView, RenewRequest, TrialResult, TrialView, TrialsView,
+    FinishRequest, LeaseView, RenewRequest, TrialResult, TrialSummary, TrialView, TrialsView,
 };
 use ratchet_store::catalog::{
     Catalog, ClaimedTrial, Dataset, DatasetItem, DatasetItemQuery, ExperimentRun, FinishedTrial,
@@ -121,7 +123,8 @@ impl ExperimentService {
         }
     }
 
-    /// Goes on with a run. One that is done is returned as it is.
+    /// Goes on with a run. One that is done is returned as it is, unless the target failed so often
+    /// that it says nothing about the agent: then the trials without an answer are run again.
     async fn continued(
         &self,
         known: ExperimentRun,
@@ -138,11 +141,16 @@ impl ExperimentService {
             return Err(ExperimentError::Conflict(format!("run {name} {why}")));
         }
         let dataset = self.dataset_name(&known).await?;
-        if known.max_cost == max_cost {
-            return Ok(view(&known, &dataset));
+        let mut known = known;
+        if known.state == "done" && has_too_many_faults(known.counts.faults, known.counts.done) {
+            let project = self.project.clone();
+            known = self.catalog.repeat_faulted_trials(project, known.id, now).await?;
         }
-        let key = (self.project.clone(), known.id);
-        Ok(view(&self.catalog.cap_experiment_run(key, max_cost, now).await?, &dataset))
+        if known.max_cost != max_cost {
+            let key = (self.project.clone(), known.id);
+            known = self.catalog.cap_experiment_run(key, max_cost, now).await?;
+        }
+        Ok(view(&known, &dataset))
     }
 
     /// Hands out trials.
@@ -292,6 +300,23 @@ impl ExperimentService {
         let cursor = jobs.last().filter(|_| is_full).map(|job| job.id.clone());
         let trials = jobs.iter().map(summary).collect::<ServiceResult<_>>()?;
         Ok(TrialsView { trials, cursor })
+    }
+
+    /// Returns a run as a whole: the finished trials by score, latency and cost.
+    ///
+    /// # Errors
+    /// Fails without such a run.
+    pub async fn summary(&self, run: &str) -> ServiceResult<RunSummary> {
+        let (mut facts, mut cursor) = (Vec::new(), None);
+        loop {
+            let page = self.trials(run, (cursor, SLICE)).await?;
+            let finished = |one: &&TrialSummary| matches!(one.state.as_str(), "answered" | "fault");
+            facts.extend(page.trials.iter().filter(finished).map(TrialSummary::facts));
+            cursor = page.cursor;
+            if cursor.is_none() {
+                return Ok(RunSummary::of(&facts));
+            }
+        }
     }
 
     async fn runs_of(&self, dataset: &Dataset) -> ServiceResult<Vec<ExperimentRunView>> {
@@ -448,6 +473,10 @@ fn ended(
     fields.insert("fault".to_owned(), result.fault.clone().into());
     let scores = serde_json::to_value(&result.scores).unwrap_or_default();
     fields.insert("scores".to_owned(), scores);
+    if !result.not_judged.is_empty() {
+        let not_judged = serde_json::to_value(&result.not_judged).unwrap_or_default();
+        fields.insert("notJudged".to_owned(), not_judged);
+    }
     let answer = result.answer.as_ref().filter(|_| !result.cached).zip(payload.cache.clone());
     let answer = answer.and_then(|(answer, key)| {
         let trace = recorded.trace.to_string();
@@ -456,8 +485,9 @@ fn ended(
     let cost =
         if result.cached { Some(Money::ZERO) } else { result.cost.and_then(Money::from_dollars) };
     let is_fault = result.fault.is_some();
-    let judge_cost = result.scores.iter().filter_map(|score| score.cost);
-    let judge_cost = judge_cost.filter_map(Money::from_dollars).sum();
+    let paid = result.scores.iter().filter_map(|score| score.cost);
+    let paid = paid.chain(result.not_judged.iter().filter_map(|failed| failed.cost));
+    let judge_cost = paid.filter_map(Money::from_dollars).sum();
     let is_cached = result.cached;
     FinishedTrial { lease, result: fields, is_fault, is_cached, cost, judge_cost, answer }
 }

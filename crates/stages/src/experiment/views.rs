@@ -2,7 +2,8 @@ use ratchet_core::job::JobPhase;
 use ratchet_core::money::Money;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::ratchet::experiments::{
-    ExperimentRequest, ExperimentRunView, ExperimentTarget, TrialScore, TrialSummary,
+    ExperimentRequest, ExperimentRunView, ExperimentTarget, MissingVerdict, TrialScore,
+    TrialSummary,
 };
 use ratchet_store::catalog::{ExperimentRun, JobRecord};
 use ratchet_store::experiment::Experiment;
@@ -64,10 +65,8 @@ pub(super) fn summary(job: &JobRecord) -> Result<TrialSummary, ExperimentError> 
     let result: Value =
         job.result.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     let text = |key: &str| result.get(key).and_then(Value::as_str).map(str::to_owned);
-    let scores: Vec<TrialScore> = result
-        .get("scores")
-        .and_then(|all| serde_json::from_value(all.clone()).ok())
-        .unwrap_or_default();
+    let scores: Vec<TrialScore> = list(&result, "scores");
+    let not_judged: Vec<MissingVerdict> = list(&result, "notJudged");
     let fault = text("fault").or_else(|| {
         let is_dead = job.state.phase == JobPhase::Dead;
         job.state.error.clone().filter(|_| is_dead)
@@ -91,6 +90,12 @@ pub(super) fn summary(job: &JobRecord) -> Result<TrialSummary, ExperimentError> 
         latency_ms: result.get("latencyMs").and_then(Value::as_u64),
         cost: result.get("cost").and_then(Value::as_f64),
         scores,
+        not_judged,
         runner,
     })
+}
+
+fn list<T: serde::de::DeserializeOwned>(result: &Value, field: &str) -> Vec<T> {
+    let found = result.get(field).and_then(|all| serde_json::from_value(all.clone()).ok());
+    found.unwrap_or_default()
 }

@@ -11,32 +11,46 @@ const SLICE: u64 = 1_000;
 
 /// The traces that count in a run that Ratchet drove. A call whose trial was interrupted after its
 /// records were written leaves a trace that does not: the trial was run again.
-#[derive(Debug)]
-pub(super) struct CountedTraces(Option<BTreeSet<String>>);
+#[derive(Debug, Default)]
+pub(super) struct CountedTraces {
+    /// All count if it is `None`.
+    counted: Option<BTreeSet<String>>,
+    /// Traces and the names of scores that an evaluator failed to give.
+    not_judged: BTreeSet<(String, String)>,
+}
 
 impl CountedTraces {
     /// Reads the results of a run's trials; of runs of others, all traces count.
     pub(super) async fn of(context: GateContext<'_>, run: &Experiment) -> Result<Self, GateError> {
         let (catalog, project) = (&context.store.catalog, context.project);
         if catalog.experiment_run(project.clone(), run.id.clone()).await?.is_none() {
-            return Ok(Self(None));
+            return Ok(Self::default());
         }
-        let (mut traces, mut cursor) = (BTreeSet::new(), None);
+        let (mut traces, mut not_judged, mut cursor) = (BTreeSet::new(), BTreeSet::new(), None);
         loop {
             let jobs = catalog.trials(project.clone(), run.id.clone(), (cursor, SLICE)).await?;
             for result in jobs.iter().filter_map(|job| job.result.as_deref()) {
                 let result: Value = serde_json::from_str(result).unwrap_or_default();
-                traces.extend(result["trace"].as_str().map(str::to_owned));
+                let Some(trace) = result["trace"].as_str() else { continue };
+                traces.insert(trace.to_owned());
+                let missing = result["notJudged"].as_array().into_iter().flatten();
+                let names = missing.filter_map(|one| one["name"].as_str());
+                not_judged.extend(names.map(|name| (trace.to_owned(), name.to_owned())));
             }
             let is_last = (jobs.len() as u64) < SLICE;
             cursor = jobs.last().map(|job| job.id.clone());
             if is_last {
-                return Ok(Self(Some(traces)));
+                return Ok(Self { counted: Some(traces), not_judged });
             }
         }
     }
 
     pub(super) fn includes(&self, trace: &TraceId) -> bool {
-        self.0.as_ref().is_none_or(|traces| traces.contains(&trace.to_string()))
+        self.counted.as_ref().is_none_or(|traces| traces.contains(&trace.to_string()))
+    }
+
+    /// Whether an evaluator failed to give a score.
+    pub(super) fn lacks_verdict(&self, trace: &TraceId, score: &str) -> bool {
+        self.not_judged.contains(&(trace.to_string(), score.to_owned()))
     }
 }

@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ratchet_core::catalog::review::CORRECTNESS;
 use ratchet_core::gate::outcomes::{ItemOutcomes, Trial};
+use ratchet_core::gate::report::NotJudged;
 use ratchet_core::id::TraceId;
 use ratchet_core::money::Money;
 use ratchet_core::record::observation::Level;
@@ -39,6 +40,8 @@ pub(super) struct RecordedRun {
     pub(super) cost: Option<f64>,
     /// Trials without the score.
     pub(super) not_scored: usize,
+    /// Those of them on which the evaluator failed.
+    pub(super) not_judged: NotJudged,
     /// Version of the evaluator, if scores name one.
     pub(super) evaluator: Option<String>,
     /// Answers that were judged again.
@@ -88,7 +91,11 @@ impl RecordedRun {
                 }
                 let at = trial.version.unwrap_or(trial.created_at);
                 let version = items.version(&trial.item, at).await?;
-                read.add(&mut outcomes, trial, (version.or(trial.version), &scores));
+                if !read.add(&mut outcomes, trial, (version.or(trial.version), &scores))
+                    && counted.lacks_verdict(&trial.trace, reading.score)
+                {
+                    read.not_judged.add(&trial.item);
+                }
             }
             cursor = page.cursor;
             if cursor.is_none() {
@@ -107,12 +114,13 @@ impl RecordedRun {
         Ok(read)
     }
 
+    /// Adds a trial; returns false if it has no score.
     fn add(
         &mut self,
         outcomes: &mut BTreeMap<String, ItemOutcomes>,
         item: &StoredExperimentItem,
         (version, scores): (Option<ratchet_core::time::Timestamp>, &TraceScores),
-    ) {
+    ) -> bool {
         self.trials += 1;
         let facts = OutcomeFacts::of(item.outcome.as_ref());
         if let Some(cost) = facts.cost {
@@ -124,7 +132,7 @@ impl RecordedRun {
         self.evaluator = self.evaluator.take().or_else(|| found?.evaluator.clone());
         if judged.is_none() && corrected.is_none() && !facts.is_fault {
             self.not_scored += 1;
-            return;
+            return false;
         }
         let trial = Trial {
             value: if facts.is_fault { 0.0 } else { judged.or(corrected).unwrap_or(0.0) },
@@ -142,6 +150,7 @@ impl RecordedRun {
         // another item.
         entry.version = entry.version.max(version);
         entry.trials.push(trial);
+        true
     }
 
     /// Returns the cost of so many trials by the mean of this run.

@@ -3,21 +3,15 @@
 use std::time::Duration;
 
 use ratchet_core::time::Timestamp;
-use ratchet_store::metrics::{
-    Aggregation, By, Figure, Measure, MetricRequest, MetricsQuery, MetricsRow,
-};
 use ratchet_store::project::ProjectId;
-use ratchet_store::query::{Condition, Test, TimeRange, TraceColumn};
+use ratchet_store::query::TimeRange;
+use ratchet_store::review_signals::{AgentScope, SignalQuery};
 use ratchet_store::{Store, StoreResult};
 
 /// How far back a server looks for agents at its start.
 const FIRST_LOOK: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// How far back it looks after that: traces may arrive late.
 const LATER_LOOK: Duration = Duration::from_secs(2 * 60 * 60);
-/// Environments of judges and of experiments, which have no agents in production.
-const INTERNAL_ENVIRONMENTS: [&str; 3] =
-    ["langfuse-llm-as-a-judge", "langfuse-prompt-experiment", "langfuse-code-eval"];
-
 /// How far back to look for agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentWindow {
@@ -40,7 +34,8 @@ impl AgentWindow {
     }
 }
 
-/// Creates records for agents in traces that have none yet, and returns their names.
+/// Creates records for agents in traces that have none yet, and returns their names. Calls of judges
+/// and of experiments count as little here as in the weekly sample: a target is no agent in use.
 ///
 /// # Errors
 /// Fails only when the database does.
@@ -50,20 +45,16 @@ pub async fn discover(
     window: AgentWindow,
     now: Timestamp,
 ) -> StoreResult<Vec<String>> {
-    let internal = INTERNAL_ENVIRONMENTS.map(str::to_owned).to_vec();
-    let query = MetricsQuery {
+    let query = SignalQuery {
         project: project.clone(),
         range: window.range(now),
-        conditions: vec![
-            Condition { column: TraceColumn::Agent, test: Test::IsNotNull },
-            Condition { column: TraceColumn::Environment, test: Test::NoneOf(internal) },
-        ],
-        by: vec![By::Column(TraceColumn::Agent)],
-        every: None,
-        metrics: vec![MetricRequest { measure: Measure::Records, aggregation: Aggregation::Count }],
+        agent: AgentScope::All,
+        environment: None,
+        release: None,
     };
-    let rows = store.telemetry.trace_metrics(query).await?.rows;
-    let seen: Vec<_> = rows.into_iter().filter_map(name_and_count).collect();
+    let found = store.telemetry.traced_agents(query).await?;
+    let seen: Vec<_> =
+        found.into_iter().filter_map(|(agent, traces)| Some((agent?, traces))).collect();
     if seen.is_empty() {
         return Ok(Vec::new());
     }
@@ -83,12 +74,4 @@ pub async fn discover_everywhere(
         discover(store, project.id, window, now).await?;
     }
     Ok(())
-}
-
-fn name_and_count(row: MetricsRow) -> Option<(String, u64)> {
-    let name = row.key.into_iter().next().flatten()?;
-    match row.figures.first() {
-        Some(Figure::Count(count)) => Some((name, *count)),
-        _ => None,
-    }
 }

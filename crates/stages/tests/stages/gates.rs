@@ -110,11 +110,13 @@ impl Shop {
             let mut results = Vec::new();
             for trial in &trials {
                 let answer = TargetAnswer { text: answer(trial), ..TargetAnswer::default() };
+                let judgement = evaluators.judge(trial, Some(&answer), 1).await;
                 results.push(TrialResult {
                     id: trial.id.clone(),
                     lease: trial.lease,
                     call: 1,
-                    scores: evaluators.judge(trial, Some(&answer), 1).await,
+                    scores: judgement.scores,
+                    not_judged: judgement.not_judged,
                     answer: Some(answer.text),
                     fault: None,
                     cached: false,

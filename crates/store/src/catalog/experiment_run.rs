@@ -1,5 +1,7 @@
 /// Further trials of runs.
 mod extension;
+/// Trials that are run again because the target failed.
+mod repetition;
 /// Claims, renewals and results of trials.
 mod trials;
 

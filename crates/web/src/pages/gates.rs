@@ -162,6 +162,7 @@ async fn show(
         (facts(&report, &gate, &ctx))
         (flips((&report, &gate), &items, &ctx))
         (critical(&report.critical, &report, &ctx))
+        (lines("Target faults", report.faults.text().as_slice()))
         (lines("Notes", &report.notes))
         (lines("What it could not see", &report.not_seen))
         (lines("What to try next", &report.next_steps))
@@ -262,6 +263,9 @@ fn facts(report: &GateReport, gate: &StoredGate, ctx: &RequestContext) -> Markup
             div { dt { "Margin" } dd { (points(-report.rule.margin)) } }
             @if report.faults.trials > 0 {
                 div { dt { "Target faults" } dd { (report.faults.trials) " of " (report.faults.of) " trials" } }
+            }
+            @if report.not_judged.trials > 0 {
+                div { dt { "Not judged" } dd { (report.not_judged.trials) " trials" } }
             }
             div { dt { "Cost" } dd {
                 @match report.cost { Some(cost) => { "$" (format!("{cost:.4}")) }, None => { "unknown" } }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::Args;
 use ratchet_core::experiment::target::Target;
+use ratchet_core::gate::outcomes::has_too_many_faults;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_remote::backoff_clock::{BackoffClock as _, SystemBackoffClock};
 use ratchet_remote::ratchet::experiments::{
@@ -29,8 +30,6 @@ use crate::data_target::TargetArgs;
 use crate::exit::{Outcome, Signal};
 use crate::signals::Signals;
 
-/// The share of trials without an answer above which a run says nothing about the agent.
-const MAX_FAULT_SHARE: f64 = 0.1;
 /// The longest target file.
 const MAX_TARGET_BYTES: u64 = 1_000_000;
 
@@ -82,7 +81,9 @@ pub(super) async fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
     with_host(&args.host, HOLDER, async |host| {
         let end = execute(args, host, IfDone::Refuse).await?;
         let trials = host.trials(&end.run().id).await?;
-        args.host.output.show(end.run(), |run| text::one(run, &trials))?;
+        let (run, summary) = (end.run().clone(), text::summary(&trials));
+        let shown = text::SummarisedRun { run, summary };
+        args.host.output.show(&shown, |shown| text::one(&shown.run, &trials))?;
         outcome(&end)
     })
     .await
@@ -249,14 +250,13 @@ fn outcome(end: &RunEnd) -> anyhow::Result<Outcome> {
         }
         RunEnd::Done(_) | RunEnd::Cancelled(_) => {}
     }
-    #[expect(clippy::cast_precision_loss, reason = "a share of trials")]
-    let share = run.faults as f64 / run.done.max(1) as f64;
     anyhow::ensure!(
-        share <= MAX_FAULT_SHARE,
+        !has_too_many_faults(run.faults, run.done),
         "{} of {} trials had no answer, more than a tenth: the run says nothing about the agent; \
-         see FAULT above",
+         see FAULT above. The same command with --run {:?} repeats these trials only",
         run.faults,
-        run.done
+        run.done,
+        run.name
     );
     Ok(Outcome::Done)
 }

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use ratchet_core::experiment::run_summary::{RunSummary, ScoreSummary};
 use ratchet_remote::ratchet::experiments::{ExperimentRunView, TrialSummary};
 use serde::Serialize;
 
@@ -115,10 +116,51 @@ pub(super) fn list(runs: &[ExperimentRunView]) -> String {
     table(head, &rows)
 }
 
+/// A run with the summary of its trials.
+#[derive(Debug, Serialize)]
+pub(super) struct SummarisedRun {
+    #[serde(flatten)]
+    pub(super) run: ExperimentRunView,
+    pub(super) summary: RunSummary,
+}
+
+/// Summarises the finished trials of a run.
+pub(super) fn summary(trials: &[TrialSummary]) -> RunSummary {
+    let finished = trials.iter().filter(|one| matches!(one.state.as_str(), "answered" | "fault"));
+    RunSummary::of(&finished.map(TrialSummary::facts).collect::<Vec<_>>())
+}
+
+fn summary_text(summary: &RunSummary) -> String {
+    let mut text: String = summary.scores.iter().map(score_text).collect();
+    let latency = summary.latency_ms.as_ref();
+    let latency =
+        latency.map(|of| format!("p50 {} ms, p95 {} ms, max {} ms", of.p50, of.p95, of.max));
+    text.push_str(&format!("latency: {}\n", latency.as_deref().unwrap_or("unknown")));
+    text
+}
+
+fn score_text(score: &ScoreSummary) -> String {
+    let Some(mean) = score.mean else {
+        return format!("{}: {} not judged\n", one_line(&score.name), score.not_judged);
+    };
+    let mut text = format!("{}: {mean:.3} of {} trials", one_line(&score.name), score.trials);
+    if let Some([lower, upper]) = score.interval {
+        text += &format!(", 95% CI {lower:.3} to {upper:.3}, n = {} items", score.items);
+    }
+    text += &format!(", {} passed, {} failed", score.passed, score.failed);
+    if score.not_judged > 0 {
+        text += &format!(", {} not judged", score.not_judged);
+    }
+    text + "\n"
+}
+
 pub(super) fn one(run: &ExperimentRunView, trials: &[TrialSummary]) -> String {
     let mut text = list(std::slice::from_ref(run));
-    for (name, (mean, n)) in scores(trials) {
-        text.push_str(&format!("{}: {mean:.3} of {n} trials\n", one_line(&name)));
+    text.push_str(&summary_text(&summary(trials)));
+    let missing = trials.iter().flat_map(|one| one.not_judged.iter().map(move |not| (one, not)));
+    for (trial, not) in missing.take(LISTED_FAULTS) {
+        let (item, name) = (one_line(&trial.item), one_line(&not.name));
+        text.push_str(&format!("NOT JUDGED {item}: {name}: {}\n", one_line(&not.reason)));
     }
     let faults: Vec<&TrialSummary> = trials.iter().filter(|trial| trial.fault.is_some()).collect();
     for trial in faults.iter().take(LISTED_FAULTS) {
@@ -138,15 +180,4 @@ fn cost(run: &ExperimentRunView) -> String {
         (unpriced, done) if unpriced >= done => "unknown".to_owned(),
         _ => format!("≥${:.4}", run.cost),
     }
-}
-
-/// Mean and number of each score.
-fn scores(trials: &[TrialSummary]) -> BTreeMap<String, (f64, u32)> {
-    let mut sums: BTreeMap<String, (f64, u32)> = BTreeMap::new();
-    for score in trials.iter().flat_map(|trial| &trial.scores) {
-        let sum = sums.entry(score.name.clone()).or_default();
-        sum.0 += score.value;
-        sum.1 += 1;
-    }
-    sums.into_iter().map(|(name, (sum, n))| (name, (sum / f64::from(n), n))).collect()
 }

@@ -10,7 +10,7 @@ use ratchet_core::gate::report::GateReport;
 use ratchet_server::api::gates::{GatePlanView, GateView};
 
 use super::GateArgs;
-use crate::print::{one_line, table};
+use crate::print::{one_line, table, without_control_characters};
 
 /// Files for CI.
 #[derive(Args, Clone, Debug)]
@@ -83,11 +83,8 @@ pub(super) fn text(gate: &GateView, with_reasons: bool) -> String {
             percent(found.accuracy_without)
         );
     }
-    if report.faults.trials > 0 {
-        text += &format!(
-            "{} of {} trials failed in the target and count as wrong\n",
-            report.faults.trials, report.faults.of
-        );
+    for line in report.faults.text().into_iter().chain(report.not_judged.text()) {
+        text.extend(without_control_characters(&line).chain(['\n']));
     }
     if !with_reasons {
         text += &flips(report);

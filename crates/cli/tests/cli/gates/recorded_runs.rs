@@ -55,7 +55,9 @@ fn recorded_runs_are_decided_with_and_without_corrections() {
     }
     let [junit, markdown] =
         files.each_ref().map(|file| std::fs::read_to_string(Path::new(file)).unwrap());
-    assert!(junit.contains("failures=\"1\"") && junit.contains("type=\"block\""), "{junit}");
+    // The verdict and the six items that fell, each with the two runs side by side.
+    assert!(junit.contains("failures=\"7\"") && junit.contains("type=\"block\""), "{junit}");
+    assert!(junit.contains("/datasets/support/compare?before=before&amp;after="), "{junit}");
     assert!(markdown.starts_with("## Gate: BLOCK") && markdown.contains("regressed"), "{markdown}");
     correct(&ci.running, "after", 2..8);
     let fixed: Value = serde_json::from_str(&gate(&["--json"]).stdout).unwrap();

@@ -1,5 +1,6 @@
 use ratchet_core::money::Money;
 use ratchet_core::record::trace::Trace;
+use ratchet_core::url_encoding::encoded;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
@@ -162,14 +163,5 @@ where
 
 /// Returns the path of a trace's page, with the id escaped.
 pub fn html_path(project: &str, trace: &str) -> String {
-    let mut path = format!("/project/{project}/traces/");
-    for byte in trace.bytes() {
-        let is_plain = byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-        if is_plain {
-            path.push(char::from(byte));
-        } else {
-            path.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    path
+    format!("/project/{project}/traces/{}", encoded(trace))
 }

@@ -134,7 +134,7 @@ pub struct AbActionRequest {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct AssignmentRequest {
+pub struct VariantRequest {
     /// The prompt's name.
     pub prompt: String,
     /// The user's id as in traces, or the session's if traces have no user.
@@ -143,7 +143,7 @@ pub struct AssignmentRequest {
 
 /// What a user gets of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct AssignmentView {
+pub struct VariantView {
     /// Label to fetch the prompt by.
     pub label: String,
     /// Version; null without a running test.
@@ -318,17 +318,17 @@ pub(super) async fn act(
     get,
     path = "/api/v1/projects/{project}/ab-assignment",
     tag = "Promotions",
-    params(ProjectParam, AssignmentRequest),
-    responses((status = 200, body = AssignmentView))
+    params(ProjectParam, VariantRequest),
+    responses((status = 200, body = VariantView))
 )]
 pub(super) async fn assigned(
     State(app): State<App>,
     Reader(caller): Reader,
     PathProject(project): PathProject,
     uri: Uri,
-) -> ApiResult<Json<AssignmentView>> {
+) -> ApiResult<Json<VariantView>> {
     own_project(&caller, &project)?;
-    let AssignmentRequest { prompt, unit } = asked(&uri)?;
+    let VariantRequest { prompt, unit } = asked(&uri)?;
     let found = ab::assignment((&app.store.catalog, &project), &prompt, &unit).await?;
-    Ok(Json(AssignmentView { label: found.label, version: found.version, test: found.test }))
+    Ok(Json(VariantView { label: found.label, version: found.version, test: found.test }))
 }

@@ -275,7 +275,7 @@ async fn the_label_ab_gives_each_user_the_assigned_version_and_production_withou
     assert_eq!(version(1).await, 1);
     let home = format!("/api/v1/projects/{}", project());
     let agent = server.request("PUT", &format!("{home}/agents/shop"));
-    agent.json("{}").send().await.check(200, "");
+    agent.json("{}".to_string()).send().await.check(200, "");
     let new = json!({ "agent": "shop", "prompt": "greeting", "candidate": "next" });
     let started = server.post(&format!("{home}/ab-tests")).json(new.to_string());
     let test = started.send().await.check(200, "").json();

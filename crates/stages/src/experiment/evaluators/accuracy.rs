@@ -19,7 +19,7 @@ use ratchet_remote::ratchet::experiments::TrialScore;
 use serde_json::{Value, json};
 use tracing::warn;
 
-use super::{EvaluatorMachine, Judged};
+use super::{EvaluatorMachine, Judged, NoVerdict, VerdictResult};
 use crate::experiment::target::open_model;
 use crate::score::evaluators::judge_request;
 
@@ -65,8 +65,8 @@ impl AccuracyJudge {
         })
     }
 
-    /// The verdict on an answer; `None` without an expected one, and if the judge has none.
-    pub(super) async fn verdict(&self, judged: &Judged<'_>) -> Option<TrialScore> {
+    /// The verdict on an answer; it does not apply without an expected one.
+    pub(super) async fn verdict(&self, judged: &Judged<'_>) -> VerdictResult {
         let output = OutputDefinition {
             data_type: OutputType::Numeric,
             min_value: Some(0.0),
@@ -76,7 +76,7 @@ impl AccuracyJudge {
             score_reasoning_instructions: None,
             score_value_instructions: None,
         };
-        let record = record(judged)?;
+        let Some(record) = record(judged) else { return Ok(None) };
         let values = values(&self.names, &[], &record);
         let about = (judged.what, &self.seed);
         let prompt = EvaluatorPrompt::new(&self.instructions, &self.messages, &values, about);
@@ -89,31 +89,32 @@ impl AccuracyJudge {
                 Ok(answer) => {
                     spent.add(answer.cost);
                     match read(&output, answer.json.as_ref().unwrap_or(&Value::Null)) {
-                        Ok(verdict) => {
-                            return Some(TrialScore {
-                                name: ACCURACY.to_owned(),
-                                value: number(&verdict.value)?,
-                                comment: Some(verdict.rationale),
-                                cost: spent.dollars(),
-                                observation: None,
-                            });
-                        }
+                        Ok(verdict) => match number(&verdict.value) {
+                            Some(value) => {
+                                return Ok(Some(TrialScore {
+                                    name: ACCURACY.to_owned(),
+                                    value,
+                                    comment: Some(verdict.rationale),
+                                    cost: spent.dollars(),
+                                    observation: None,
+                                }));
+                            }
+                            None => "the verdict is not a number".to_owned(),
+                        },
                         Err(why) => why,
                     }
                 }
                 Err(error) => {
                     spent.add_bill(error.bill());
                     if !is_worth_another(&error) {
-                        warn!(%error, "the judge has no verdict");
-                        return None;
+                        return Err(spent.without_verdict(error.to_string()));
                     }
                     error.to_string()
                 }
             };
             failed.jitter = self.clock.jitter();
             let Some(pause) = RETRY.delay(failed) else {
-                warn!(why, "the judge has no verdict");
-                return None;
+                return Err(spent.without_verdict(why));
             };
             failed.elapsed += pause;
             self.clock.pause(pause).await;
@@ -143,6 +144,11 @@ impl Spent {
         if let Some(bill) = bill {
             self.add(bill.cost);
         }
+    }
+
+    fn without_verdict(&self, reason: String) -> NoVerdict {
+        warn!(reason, "the judge has no verdict");
+        NoVerdict { reason, cost: self.dollars() }
     }
 
     fn dollars(&self) -> Option<f64> {

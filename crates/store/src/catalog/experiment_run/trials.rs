@@ -14,7 +14,7 @@ use crate::catalog::sql::Tx;
 use crate::project::ProjectId;
 
 /// The field of a trial's result that counts its calls.
-const CALLS: &str = "calls";
+pub(super) const CALLS: &str = "calls";
 
 /// A request for trials of a run.
 #[derive(Clone, Debug)]
@@ -198,22 +198,26 @@ impl Catalog {
         run: String,
         (after, limit): (Option<String>, u64),
     ) -> StoreResult<Vec<JobRecord>> {
-        self.transact(move |tx| {
-            let (from, to) = trial_ids(&run);
-            let condition = "project = $1 AND kind = $2 AND id > $3 AND id < $4 \
-                             ORDER BY id LIMIT $5";
-            let kind = JobKind::ExperimentTrial.as_str();
-            let values = [
-                (&project).into(),
-                kind.into(),
-                after.unwrap_or(from).into(),
-                to.into(),
-                limit.into(),
-            ];
-            job::select(tx, condition, &values)
-        })
-        .await
+        self.transact(move |tx| page(tx, (&project, &run), (after, limit))).await
     }
+}
+
+/// Trials of a run in their order, behind an id.
+pub(super) fn page(
+    tx: &Tx<'_>,
+    (project, run): (&ProjectId, &str),
+    (after, limit): (Option<String>, u64),
+) -> StoreResult<Vec<JobRecord>> {
+    let (from, to) = trial_ids(run);
+    let condition = "project = $1 AND kind = $2 AND id > $3 AND id < $4 ORDER BY id LIMIT $5";
+    let values = [
+        project.into(),
+        JobKind::ExperimentTrial.as_str().into(),
+        after.unwrap_or(from).into(),
+        to.into(),
+        limit.into(),
+    ];
+    job::select(tx, condition, &values)
 }
 
 fn is_of(run: &str, id: &str) -> bool {
@@ -306,7 +310,7 @@ fn counted(result: Option<&str>, more: u64) -> Map<String, JsonValue> {
     result
 }
 
-fn fields(result: Option<&str>) -> Map<String, JsonValue> {
+pub(super) fn fields(result: Option<&str>) -> Map<String, JsonValue> {
     result.and_then(|result| serde_json::from_str(result).ok()).unwrap_or_default()
 }
 

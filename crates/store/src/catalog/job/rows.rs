@@ -211,7 +211,7 @@ pub(super) fn under(
 }
 
 /// Writes a new state, unless the row has changed since it was read.
-pub(super) fn save(
+pub(in crate::catalog) fn save(
     tx: &Tx<'_>,
     before: &JobRecord,
     after: JobState,

@@ -6,6 +6,7 @@ use axum::extract::{Path, State};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use ratchet_core::catalog::annotation::ItemKind;
+use ratchet_core::experiment::run_summary::RunSummary;
 use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::ratchet::experiments::ExperimentRunView;
@@ -50,6 +51,11 @@ pub(super) async fn show(
         (experiments::cancel_button(&run, &ctx))
     };
     page.summary = summary(&tries, &run, &ctx);
+    let whole = match run.target.is_some() {
+        true => Some(experiments::service(&web, &ctx).summary(&id).await),
+        false => None,
+    };
+    let whole = whole.transpose().map_err(experiments::failed)?;
     page.body = html! {
         script type="module" src=(assets::address("experiments.js")) {}
         @match ctx.params.get("done") {
@@ -63,6 +69,7 @@ pub(super) async fn show(
                 (empty::empty("No items in this run yet", &html! { p { "Items appear as they are executed." } }))
             } @else {
                 (means(&tries))
+                @if let Some(whole) = &whole { (verdicts(whole)) }
                 (faults(&tries, (&dataset, &ctx)))
                 (answers(&tries, &items, (&run, &dataset, &ctx)))
             }
@@ -121,6 +128,30 @@ fn facts(
             }
         }
     }
+}
+
+/// How each evaluator's verdicts fell, and percentiles of latency, over all trials.
+fn verdicts(whole: &RunSummary) -> Markup {
+    html! {
+        dl.run-means {
+            @for score in &whole.scores {
+                div { dt { "Trials by " bdi { (elide(&score.name, 60)) } } dd {
+                    (figure::grouped(score.passed as u64)) " passed, "
+                    (figure::grouped(score.failed as u64)) " failed"
+                    @if score.not_judged > 0 { ", " b { (figure::grouped(score.not_judged as u64)) " not judged" } }
+                } }
+            }
+            @if let Some(latency) = &whole.latency_ms {
+                div { dt { "Latency per trial" } dd {
+                    "p50 " (figure::duration(nanos(latency.p50))) ", p95 " (figure::duration(nanos(latency.p95)))
+                } }
+            }
+        }
+    }
+}
+
+fn nanos(milliseconds: u64) -> i64 {
+    i64::try_from(milliseconds).unwrap_or(i64::MAX).saturating_mul(1_000_000)
 }
 
 /// Trials in which the target failed: wrong answers that say nothing about the agent's quality.

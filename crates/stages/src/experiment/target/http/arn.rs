@@ -5,6 +5,7 @@ use ratchet_agent::environment::Variables;
 use ratchet_core::experiment::target::{AgentCoreArnSpec, AwsKeys, TargetEnvironment};
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::secret::Secret;
+use ratchet_core::url_encoding::encoded;
 use reqwest::Method;
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 
@@ -83,17 +84,6 @@ fn identity(keys: Option<&AwsKeys>, lookup: Variables<'_>) -> Result<AwsIdentity
         secret: Secret::new(secret),
         session: session.transpose()?.map(Secret::new),
     })
-}
-
-/// A part of a path, as AWS's clients encode it.
-fn encoded(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    text.bytes()
-        .map(|byte| match byte {
-            plain if is_plain(plain) => char::from(plain).to_string(),
-            other => format!("%{other:02X}"),
-        })
-        .collect()
 }
 
 #[cfg(test)]
