@@ -22,6 +22,8 @@ pub mod reference_store;
 pub mod behaviour;
 /// A seeded random number generator.
 pub mod seeded_random;
+/// An agent system with known defects.
+pub mod planted_world;
 /// Short and full lengths of long tests.
 pub mod soak;
 pub mod wait;
