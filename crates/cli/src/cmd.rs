@@ -20,6 +20,8 @@ pub(crate) mod evaluators;
 pub(crate) mod gate;
 /// `ratchet promote`
 pub(crate) mod promote;
+/// `ratchet deploy`
+pub(crate) mod deploy;
 /// `ratchet experiment`
 pub(crate) mod experiment;
 /// `ratchet keys`
@@ -116,6 +118,8 @@ pub(crate) enum Command {
     Gate(Box<gate::GateArgs>),
     /// Promote agent versions: evidence, approval, start, status and rollback
     Promote(Box<promote::PromoteCommand>),
+    /// Deploy a version of an agent to its AgentCore runtime, and record what serves
+    Deploy(Box<deploy::DeployArgs>),
     /// Run an agent on the items of a dataset, and list, show, compare and cancel such runs
     Experiment(Box<experiment::ExperimentCommand>),
     /// Manage API keys

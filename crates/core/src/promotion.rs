@@ -18,8 +18,12 @@ pub mod state;
 mod transitions;
 /// Results of tool tests, from JUnit XML.
 pub mod junit;
+/// Agent runtimes of AgentCore, by the operator's file.
+pub mod runtime;
 /// Production before and after a promotion.
 pub mod watch;
+/// Two versions of a prompt, with users assigned at random.
+pub mod ab_test;
 
 #[cfg(test)]
 mod histories;

@@ -1,8 +1,12 @@
 //! Promotion: evidence is gathered from gates, tests and people, decided on in `core`, and carried
 //! out by the catalog in one transaction.
 
+/// Runtimes of AgentCore.
+pub mod agentcore;
 /// Deployments, and what becomes of live versions.
 mod worker;
+/// A/B tests of prompts.
+pub mod ab;
 /// Sessions before and after a promotion.
 mod sessions;
 #[cfg(test)]
@@ -86,7 +90,7 @@ pub async fn create(
     let [_, global] = review_datasets(&stored.agent, now);
     let dataset = dataset.unwrap_or(global);
     gate::dataset(context.gate, &dataset).await?;
-    let new = NewPromotion { version: stored.id, dataset };
+    let new = NewPromotion { version: stored.id, dataset, author: None };
     Ok(catalog.create_promotion(project.clone(), new, now).await?)
 }
 

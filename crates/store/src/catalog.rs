@@ -51,6 +51,8 @@ mod comment;
 mod gate;
 /// Agent versions, and which of them serve where.
 mod agent_version;
+/// A/B tests of prompts.
+mod ab_test;
 /// Promotions: the state machine's transactions.
 mod promotion;
 /// Chats with targets.
@@ -99,6 +101,7 @@ use password::Passwords;
 use recording_settings::RecordingSettingsCache;
 pub(crate) use sql::Tx;
 
+pub use ab_test::{AbChange, StoredAbTest};
 pub use administration::{Membership, ProjectChange, ProjectNote};
 pub use agent::Agent;
 pub use agent_version::{Serving, StoredAgentVersion};

@@ -1,6 +1,9 @@
 //! Promotions of agent versions.
 
-use ratchet_server::api::promotions::versions::{self, AgentVersionsView};
+use ratchet_core::promotion::agent_version::AgentVersion;
+use ratchet_server::api::promotions::versions::{
+    self, AgentVersionView, AgentVersionsView, ServingRequest, ServingView,
+};
 use ratchet_server::api::promotions::{
     self, EvidenceRequest, NewPromotionRequest, PromotionActionRequest, PromotionView,
     PromotionsRequest, PromotionsView,
@@ -8,7 +11,7 @@ use ratchet_server::api::promotions::{
 use ratchet_server::clock::Clock;
 use ratchet_stages::data_target::DataTarget;
 use ratchet_stages::gate::GateContext;
-use ratchet_stages::promote::PromoteContext;
+use ratchet_stages::promote::{self, PromoteContext};
 use ratchet_store::Store;
 use ratchet_store::project::ProjectId;
 
@@ -97,6 +100,45 @@ impl Administration {
             DataTarget::Server(server) => Ok(server
                 .post(&["v1", "projects", project, "promotions", id, "actions"], &request)
                 .await?),
+        }
+    }
+
+    /// Records a version of an agent.
+    pub(crate) async fn save_agent_version(
+        &self,
+        (project, agent): (&str, &str),
+        content: AgentVersion,
+    ) -> anyhow::Result<AgentVersionView> {
+        match &self.0 {
+            DataTarget::Folder(folder) => {
+                let project = ProjectId::parse(project)?;
+                let context = context(folder, &project);
+                Ok(promote::save_version(context.gate, agent, content).await?.into())
+            }
+            DataTarget::Server(server) => {
+                let path = ["v1", "projects", project, "agents", agent, "versions"];
+                Ok(server.post(&path, &content).await?)
+            }
+        }
+    }
+
+    /// Records that a version serves in an environment.
+    pub(crate) async fn record_serving(
+        &self,
+        (project, agent): (&str, &str),
+        (version, environment): (&str, &str),
+    ) -> anyhow::Result<ServingView> {
+        let which = (version.to_owned(), environment.to_owned());
+        match &self.0 {
+            DataTarget::Folder(folder) => {
+                let (project, now) = (ProjectId::parse(project)?, Clock::System.now());
+                Ok(folder.catalog.record_serving(project, which, now).await?.into())
+            }
+            DataTarget::Server(server) => {
+                let (version, environment) = which;
+                let path = ["v1", "projects", project, "agents", agent, "serving"];
+                Ok(server.post(&path, &ServingRequest { version, environment }).await?)
+            }
         }
     }
 

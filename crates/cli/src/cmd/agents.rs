@@ -106,7 +106,7 @@ struct PolicyArgs {
     /// Whether a significantly worse version is rolled back without asking
     #[arg(long, value_name = "BOOL")]
     automatic_rollback: Option<bool>,
-    /// Whether a promotion deploys, by the server's promotion.command or promotion.webhook
+    /// Whether a promotion deploys, by the server's promotion.command, promotion.agentcore or promotion.webhook
     #[arg(long, value_name = "BOOL")]
     promotion_deploys: Option<bool>,
 }

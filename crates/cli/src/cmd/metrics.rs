@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use ratchet_core::review::metrics::{Basis, EstimateView, MetricName, WeeklyMetric};
 use ratchet_core::review::phase_rules::RuleState;
 use ratchet_core::review::weekly::{
-    CategoryView, MonthAccuracy, WeeklyMetrics, interval_text, value_text,
+    CategoryView, MonthAccuracy, WeeklyMetrics, change_text, interval_text, value_text,
 };
 use ratchet_server::api::review_metrics::ReviewMetricsRequest;
 use ratchet_server::clock::Clock;
@@ -202,9 +202,8 @@ fn metric_row(metric: &WeeklyMetric) -> [String; 9] {
     let change = metric.change.map_or_else(
         || "-".to_owned(),
         |change| {
-            let sign = if change.value < 0.0 { "-" } else { "+" };
             let noise = if change.signal || name.is_count() { "" } else { " (noise)" };
-            format!("{sign}{}{noise}", value_text(name, change.value.abs()))
+            format!("{}{noise}", change_text(name, change.value))
         },
     );
     [

@@ -121,6 +121,45 @@ struct RollbackArgs {
     project: ProjectArgs,
 }
 
+/// Parts of an agent version.
+#[derive(Args, Debug)]
+pub(crate) struct VersionArgs {
+    /// Prompt version of the agent or of a sub-agent
+    #[arg(long = "prompt", value_name = "NAME=VERSION", value_parser = prompt)]
+    prompts: Vec<(String, u32)>,
+    /// Model of the agent
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// Tool set: a commit
+    #[arg(long, value_name = "COMMIT")]
+    tools: Option<String>,
+    /// Setting of the agent in an environment
+    #[arg(long = "setting", value_name = "ENVIRONMENT:NAME=VALUE", value_parser = setting)]
+    settings: Vec<(String, String, String)>,
+}
+
+impl VersionArgs {
+    /// The version that the flags name.
+    pub(crate) fn content(&self) -> AgentVersion {
+        AgentVersion {
+            prompts: self.prompts.iter().cloned().collect(),
+            model: self.model.clone(),
+            tools: self.tools.clone(),
+            settings: by_environment(&self.settings),
+        }
+    }
+}
+
+fn by_environment(
+    settings: &[(String, String, String)],
+) -> BTreeMap<String, BTreeMap<String, String>> {
+    let mut found: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    for (environment, name, value) in settings {
+        found.entry(environment.clone()).or_default().insert(name.clone(), value.clone());
+    }
+    found
+}
+
 fn prompt(text: &str) -> Result<(String, u32), String> {
     let (name, version) = text.rsplit_once('=').ok_or("must be NAME=VERSION, such as shop=3")?;
     let version = version.parse().map_err(|_| "the version must be a number".to_owned())?;
@@ -236,15 +275,11 @@ async fn evidence(args: &EvidenceArgs) -> anyhow::Result<Outcome> {
 }
 
 fn new_promotion(args: &EvidenceArgs) -> NewPromotionRequest {
-    let mut settings: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
-    for (environment, name, value) in &args.settings {
-        settings.entry(environment.clone()).or_default().insert(name.clone(), value.clone());
-    }
     let content = AgentVersion {
         prompts: args.prompts.iter().cloned().collect(),
         model: args.model.clone(),
         tools: args.tools.clone(),
-        settings,
+        settings: by_environment(&args.settings),
     };
     NewPromotionRequest {
         version: None,

@@ -47,6 +47,8 @@ mod evaluators;
 mod gates;
 /// Versions of agents on their way to production, and back.
 mod promotions;
+/// Deployments to AgentCore, and promotions that deploy.
+mod deployments;
 /// Agents on datasets.
 mod experiments;
 /// Agents of all kinds on datasets.

@@ -30,7 +30,7 @@ pub struct PromotionPolicy {
     pub watch_hours: u32,
     /// Whether a version that is significantly worse is rolled back without asking.
     pub automatic_rollback: bool,
-    /// Whether a promotion deploys: the operator's `promotion.command` or `promotion.webhook`.
+    /// Whether a promotion deploys: the operator's `promotion.command`, `promotion.agentcore` or `promotion.webhook`.
     pub deploys: bool,
 }
 

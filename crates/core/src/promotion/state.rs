@@ -217,6 +217,8 @@ pub enum Refused {
     NotYours { what: &'static str, who: String },
     #[error("the promotion is {state}: {why}")]
     State { state: &'static str, why: String },
+    #[error("{0}")]
+    Ended(String),
     #[error("{field}: {problem}")]
     Invalid { field: &'static str, problem: String },
 }

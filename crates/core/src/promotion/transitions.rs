@@ -196,8 +196,8 @@ impl Promotion {
         }
         if !facts.can_deploy {
             return Err(self.wrong(
-                "the agent's policy deploys, but the server has neither promotion.command nor \
-                 promotion.webhook; ask its operator",
+                "the agent's policy deploys, but the server has none of promotion.command, \
+                 promotion.agentcore and promotion.webhook; ask its operator",
             ));
         }
         self.attempts = self.attempts.saturating_add(1);

@@ -43,8 +43,23 @@ impl Mark {
         }
     }
 
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Quality => "quality",
+            Self::Thumbs => "thumbs",
+            Self::Errors => "errors",
+            Self::Latency => "latency",
+            Self::Cost => "cost",
+        }
+    }
+
+    /// Parses the name on the wire.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mark| mark.as_str() == name)
+    }
+
     /// Whether values have no upper end, so that they are compared by rank.
-    const fn is_ranked(self) -> bool {
+    pub(super) const fn is_ranked(self) -> bool {
         matches!(self, Self::Latency | Self::Cost)
     }
 }

@@ -5,6 +5,7 @@ use super::estimate::{CategoryFigures, NotEstimable};
 use super::guide;
 use super::metrics::{Basis, EstimateView, MetricName, PhaseSignal, WeekFacts, WeeklyMetric};
 use crate::csv;
+use crate::gate::explain::points;
 use crate::stats::interval::Estimate;
 
 /// What weekly metrics are about.
@@ -155,6 +156,11 @@ impl CategoryView {
 /// Formats a metric's value: a percentage, or a count.
 pub fn value_text(name: MetricName, value: f64) -> String {
     if name.is_count() { format!("{value:.0}") } else { format!("{:.1}%", value * 100.0) }
+}
+
+/// Formats a change with its sign: of counts as a number, of shares in points.
+pub fn change_text(name: MetricName, change: f64) -> String {
+    if name.is_count() { format!("{change:+.0}").replace('-', "−") } else { points(change) }
 }
 
 /// Formats an interval.

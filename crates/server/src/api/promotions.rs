@@ -1,5 +1,7 @@
 /// Agent versions and what serves where.
 pub mod versions;
+/// A/B tests of prompts.
+pub mod ab_tests;
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -37,6 +39,10 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(act))
         .routes(routes!(versions::list, versions::save))
         .routes(routes!(versions::serve))
+        .routes(routes!(ab_tests::list, ab_tests::start))
+        .routes(routes!(ab_tests::show))
+        .routes(routes!(ab_tests::act))
+        .routes(routes!(ab_tests::assigned))
 }
 
 /// A version of an agent on its way to production.
@@ -168,7 +174,9 @@ impl From<PromoteError> for ApiError {
             PromoteError::Refused(refused) => match &refused {
                 Refused::NotYours { .. } => Self::Forbidden(refused.to_string()),
                 Refused::Invalid { .. } => Self::Invalid(refused.to_string()),
-                Refused::Missing(_) | Refused::State { .. } => Self::Conflict(refused.to_string()),
+                Refused::Missing(_) | Refused::State { .. } | Refused::Ended(_) => {
+                    Self::Conflict(refused.to_string())
+                }
             },
             PromoteError::Gate(error) => error.into(),
             PromoteError::Junit(_) | PromoteError::Invalid(_) => Self::Invalid(error.to_string()),

@@ -8,6 +8,7 @@ use ratchet_core::catalog::prompt::{
 };
 use ratchet_core::issue::{Issue, PathStep};
 use ratchet_core::payload::Json as JsonText;
+use ratchet_core::promotion::ab_test::ASSIGNED_LABEL;
 use ratchet_remote::langfuse::wire::json::{Raw, raw};
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::prompt::{
@@ -15,6 +16,7 @@ use ratchet_remote::langfuse::wire::prompt::{
 };
 use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::wire_name::WireName;
+use ratchet_stages::promote::ab;
 use ratchet_store::catalog::{NewPrompt, Prompt, PromptQuery, PromptReferences, PromptSummary};
 use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
@@ -113,9 +115,19 @@ pub(super) async fn find(
     params.finish()?;
     let wanted = wanted.unwrap_or(PromptReferences::Composed);
     let catalog = &app.store.catalog;
+    let pick = assigned(app, (&project, &name), pick).await?;
     let found = catalog.prompt(project.clone(), name.clone(), pick.clone(), wanted).await?;
     let (prompt, graph) = found.ok_or_else(|| missing(&name, Some(&pick)))?;
     shown(app, prompt, graph, project).await
+}
+
+/// The version that a user is assigned, for the label `ab:USER`. Labels have no colon, so that no
+/// other one is meant.
+async fn assigned(app: &App, (project, name): (&ProjectId, &str), pick: Pick) -> ApiResult<Pick> {
+    let Pick::Label(label) = &pick else { return Ok(pick) };
+    let Some(unit) = label.strip_prefix(ASSIGNED_LABEL) else { return Ok(pick) };
+    let found = ab::assignment((&app.store.catalog, project), name, unit).await?;
+    Ok(found.version.map_or(Pick::Label(found.label), Pick::Version))
 }
 
 /// `POST /api/public/v2/prompts`: creates the next version of a prompt.

@@ -6,6 +6,7 @@ use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
 use ratchet_core::record::trace::Trace;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::StoredPromotion;
+use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Direction, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TimeRange,
     TraceColumn, TraceOrder, TraceQuery,
@@ -16,11 +17,11 @@ use ratchet_store::{Store, StoreResult};
 /// How far back sessions before a promotion are looked for.
 const LOOK_BACK: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// Traces that are read on each side.
-const MAX_TRACES: usize = 6_000;
+pub(super) const MAX_TRACES: usize = 6_000;
 /// Traces per query.
 const PAGE: u64 = 500;
 /// Traces per query for scores.
-const SCORED: usize = 200;
+pub(super) const SCORED: usize = 200;
 /// Scores per query.
 const SCORES: u64 = 2_000;
 /// Metadata of a score that names its evaluator's version.
@@ -39,8 +40,8 @@ pub(super) async fn compare(
     // Now is part of the range.
     let after = range(live_at, now.plus_nanos(1));
     let after = traces(store, stored, (after, Direction::Ascending)).await?;
-    let scores_before = scores(store, stored, &before).await?;
-    let scores_after = scores(store, stored, &after).await?;
+    let scores_before = scores(store, &stored.project, &before).await?;
+    let scores_after = scores(store, &stored.project, &after).await?;
     // Scores of different evaluator versions say nothing about the agent.
     let newest = scores_before.iter().find(|score| is_quality(score));
     let evaluator = newest.and_then(version_of);
@@ -82,9 +83,9 @@ async fn traces(
 }
 
 /// Thumbs and online scores of traces, newest first per page of traces.
-async fn scores(
+pub(super) async fn scores(
     store: &Store,
-    stored: &StoredPromotion,
+    project: &ProjectId,
     traces: &[Trace],
 ) -> StoreResult<Vec<Score>> {
     let mut all = Vec::new();
@@ -94,7 +95,7 @@ async fn scores(
         let mut cursor = None;
         loop {
             let query = ScoreQuery {
-                project: stored.project.clone(),
+                project: project.clone(),
                 range: TimeRange::default(),
                 on: ScoresOn::Anything,
                 conditions: vec![
@@ -115,11 +116,11 @@ async fn scores(
 }
 
 /// An online evaluator's score; people's answers are not part of the watch.
-fn is_quality(score: &Score) -> bool {
+pub(super) fn is_quality(score: &Score) -> bool {
     score.name == QUALITY && score.source != ScoreSource::Annotation
 }
 
-fn version_of(score: &Score) -> Option<String> {
+pub(super) fn version_of(score: &Score) -> Option<String> {
     let entry = score.metadata.iter().find(|(key, _)| key == EVALUATOR_VERSION);
     entry.map(|(_, value)| value.as_str().trim_matches('"').to_owned())
 }
@@ -133,7 +134,7 @@ struct Sessions {
 
 /// Sums over the traces of a session.
 #[derive(Clone, Copy, Default)]
-struct Sums {
+pub(super) struct Sums {
     has_error: bool,
     /// Sum and number.
     quality: (f64, f64),
@@ -162,11 +163,8 @@ impl Sessions {
                 continue;
             };
             let sums = keys.get(&trace.to_string()).and_then(|key| sessions.found.get_mut(key));
-            let value = score.value.number().filter(|value| (0.0..=1.0).contains(value));
-            let (Some(sums), Some(value)) = (sums, value) else { continue };
-            let to = if score.name == THUMBS { &mut sums.thumbs } else { &mut sums.quality };
-            if score.name == THUMBS || is_quality(score) {
-                *to = (to.0 + value, to.1 + 1.0);
+            if let Some(sums) = sums {
+                sums.add_score(score);
             }
         }
         sessions
@@ -178,7 +176,17 @@ impl Sessions {
 }
 
 impl Sums {
-    fn add(&mut self, trace: &Trace) {
+    /// Adds thumbs, or an online score from 0 to 1.
+    pub(super) fn add_score(&mut self, score: &Score) {
+        let value = score.value.number().filter(|value| (0.0..=1.0).contains(value));
+        let Some(value) = value else { return };
+        let to = if score.name == THUMBS { &mut self.thumbs } else { &mut self.quality };
+        if score.name == THUMBS || is_quality(score) {
+            *to = (to.0 + value, to.1 + 1.0);
+        }
+    }
+
+    pub(super) fn add(&mut self, trace: &Trace) {
         let summary = &trace.summary;
         self.has_error |= summary.levels.error > 0;
         if let Some(nanos) = summary.latency() {
@@ -190,7 +198,7 @@ impl Sums {
         }
     }
 
-    fn marks(&self) -> SessionMarks {
+    pub(super) fn marks(&self) -> SessionMarks {
         let mean = |(sum, n): (f64, f64)| (n > 0.0).then(|| sum / n);
         [
             mean(self.quality),

@@ -1,6 +1,8 @@
-//! Simulated watches of unchanged and of worse agents, looked at after every session.
+//! Simulated watches and A/B tests of unchanged and of changed agents, looked at any time.
 
-use ratchet_core::promotion::watch::{SessionMarks, WatchResult};
+use ratchet_core::promotion::ab_test::comparison::{AbResult, UnitMarks};
+use ratchet_core::promotion::ab_test::{AbEnd, Arm};
+use ratchet_core::promotion::watch::{Mark, SessionMarks, WatchResult};
 use ratchet_testkit::seeded_random::SeededRandom;
 use ratchet_testkit::soak::scaled;
 
@@ -51,4 +53,41 @@ fn at_least_four_of_five_drops_of_fifteen_points_are_found_within_300_sessions()
     }
     let little_history = alarms(7, (300, 300), (0.85, 0.7));
     assert!(little_history >= 0.8, "{little_history} with 300 sessions before");
+}
+
+/// Share of A/B tests that end as harm and with a winner, looked at after every user.
+fn ab_ends(seed: u64, (users, share): (usize, u32), (control, candidate): (f64, f64)) -> [f64; 2] {
+    let mut random = SeededRandom::new(seed);
+    let mut ends = [0.0; 2];
+    for _ in 0..runs() {
+        let unit = |_| {
+            let is_candidate = unit(&mut random) < f64::from(share) / 100.0;
+            let arm = if is_candidate { Arm::Candidate } else { Arm::Control };
+            let quality = if is_candidate { candidate } else { control };
+            UnitMarks { arm, marks: session(&mut random, quality), as_assigned: true }
+        };
+        let units: Vec<_> = (0..users).map(unit).collect();
+        match AbResult::compare(&units, share, Mark::Quality).decided() {
+            Some((AbEnd::Harm, _)) => ends[0] += 1.0 / f64::from(runs()),
+            Some((AbEnd::Winner, _)) => ends[1] += 1.0 / f64::from(runs()),
+            _ => {}
+        }
+    }
+    println!("{users} users, share {share}%, {control} and {candidate}: {ends:?}");
+    ends
+}
+
+#[test]
+fn at_most_five_percent_of_ab_tests_of_equal_versions_find_a_difference_under_peeking() {
+    for (seed, share, quality) in [(11, 50, 0.85), (12, 10, 0.85), (13, 50, 0.5), (14, 80, 0.95)] {
+        let [harm, winner] = ab_ends(seed, (800, share), (quality, quality));
+        assert!(harm + winner <= 0.05, "{harm} harm, {winner} winner at {quality}, {share}%");
+    }
+}
+
+#[test]
+fn most_differences_of_fifteen_points_are_found_within_800_users() {
+    let [_, winner] = ab_ends(15, (800, 50), (0.7, 0.85));
+    let [harm, _] = ab_ends(16, (800, 50), (0.85, 0.7));
+    assert!(winner >= 0.8 && harm >= 0.8, "{winner} winners, {harm} harm");
 }

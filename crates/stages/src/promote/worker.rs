@@ -15,7 +15,8 @@ use ratchet_store::catalog::{
 };
 use ratchet_store::{Store, StoreResult};
 
-use super::sessions;
+use super::{PromoteContext, PromoteError, ab, sessions};
+use crate::gate::GateContext;
 use deployment::{DeployOrder, deploy};
 
 pub use deployment::DeployTarget;
@@ -76,6 +77,7 @@ impl PromotionWorker {
                 if watched.is_none_or(|last| now.since(last) >= every || now < last) {
                     watched = Some(now);
                     self.watch_all().await?;
+                    self.look_at_ab_tests().await?;
                 }
                 StoreResult::Ok(())
             };
@@ -138,7 +140,9 @@ impl PromotionWorker {
         let deployed = match &self.target {
             Some(target) => deploy(self, target, &job.payload, &order).await,
             None => Err(deployment::DeployFault::last(
-                "the server has neither promotion.command nor promotion.webhook".to_owned(),
+                "the server has none of promotion.command, promotion.agentcore and \
+                 promotion.webhook"
+                    .to_owned(),
             )),
         };
         let now = self.pace.now();
@@ -190,6 +194,31 @@ impl PromotionWorker {
     pub async fn watch_all(&self) -> StoreResult<()> {
         for stored in self.store.catalog.promotions_in(PromotionState::Live).await? {
             self.watch(&stored).await?;
+        }
+        Ok(())
+    }
+
+    /// Looks at running A/B tests, and offers winners for promotion.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn look_at_ab_tests(&self) -> StoreResult<()> {
+        for stored in self.store.catalog.running_ab_tests().await? {
+            let gate = GateContext {
+                store: &self.store,
+                catalog: &self.store.catalog,
+                project: &stored.project,
+                server: &self.server,
+                now: self.pace.now(),
+            };
+            let context = PromoteContext { gate, can_deploy: self.target.is_some() };
+            match ab::look(context, &stored.id).await {
+                Ok(_) => {}
+                Err(PromoteError::Store(error)) => return Err(error),
+                Err(error) => {
+                    tracing::warn!(%error, test = stored.id, "cannot look at an A/B test")
+                }
+            }
         }
         Ok(())
     }

@@ -178,7 +178,11 @@ impl Shop {
         catalog.save_agent(self.id.clone(), "shop".into(), settings, now).await.unwrap();
         let version = AgentVersion { model: Some(gate.id.clone()), ..AgentVersion::default() };
         let version = catalog.save_agent_version(self.id.clone(), "shop".into(), version, now);
-        let new = NewPromotion { version: version.await.unwrap().id, dataset: DATASET.to_owned() };
+        let new = NewPromotion {
+            version: version.await.unwrap().id,
+            dataset: DATASET.to_owned(),
+            author: None,
+        };
         let made = catalog.create_promotion(self.id.clone(), new, now).await.unwrap();
         for action in evidence(&catalog.signer(), gate, now) {
             let call = PromotionCall {

@@ -1,3 +1,6 @@
+/// A/B tests of prompts.
+mod ab;
+
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -133,7 +136,11 @@ impl Shop {
         let version = AgentVersion { prompts, ..AgentVersion::default() };
         let version =
             catalog.save_agent_version(self.id.clone(), "shop".into(), version, now).await.unwrap();
-        let new = NewPromotion { version: version.id, dataset: "shop-eval-global".to_owned() };
+        let new = NewPromotion {
+            version: version.id,
+            dataset: "shop-eval-global".to_owned(),
+            author: None,
+        };
         let made = catalog.create_promotion(self.id.clone(), new, now).await.unwrap();
         let by = catalog.signer();
         let tests = ToolTests {

@@ -15,6 +15,7 @@ pub(crate) const TABLES: &[&str] = &[
     "review_draw",
     "evaluator_hour",
     "gate",
+    "ab_test",
     "promotion",
     "agent_serving",
     "agent_prompt",

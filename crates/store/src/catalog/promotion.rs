@@ -28,6 +28,9 @@ pub struct NewPromotion {
     pub version: String,
     /// Name of the dataset that gates decide on.
     pub dataset: String,
+    /// Who it is for; the caller if `None`. Whoever started an A/B test is the author of what it
+    /// offers, so that a second person has to approve it.
+    pub author: Option<Signer>,
 }
 
 /// A stored promotion.
@@ -89,7 +92,7 @@ impl Catalog {
                 version: version.id,
                 environment: agent.settings.promotion.environment,
                 dataset: new.dataset,
-                author: signer(tx.actor()),
+                author: new.author.unwrap_or_else(|| signer(tx.actor())),
                 state: PromotionState::Draft,
                 evidence: PromotionEvidence::default(),
                 attempts: 0,
@@ -250,7 +253,11 @@ fn facts(
     })
 }
 
-fn responsible(tx: &Tx<'_>, project: &ProjectId, agent: &str) -> StoreResult<Responsible> {
+pub(super) fn responsible(
+    tx: &Tx<'_>,
+    project: &ProjectId,
+    agent: &str,
+) -> StoreResult<Responsible> {
     let found = AGENTS.find(tx, project, agent)?;
     let of = |agent: super::Agent| Responsible {
         owner: agent.settings.owner,

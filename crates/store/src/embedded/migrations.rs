@@ -67,4 +67,5 @@ pub(super) const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/catalog/0067_promotions.sql"),
     include_str!("migrations/catalog/0068_promotion_policies.sql"),
     include_str!("migrations/catalog/0063_target_chats.sql"),
+    include_str!("migrations/catalog/0075_ab_tests.sql"),
 ];

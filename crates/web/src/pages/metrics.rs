@@ -9,7 +9,9 @@ use maud::{Markup, html};
 use ratchet_core::calendar::Week;
 use ratchet_core::review::metrics::{Basis, EstimateView, MetricName, Standing, WeeklyMetric};
 use ratchet_core::review::phase_rules::RuleState;
-use ratchet_core::review::weekly::{MonthAccuracy, WeeklyMetrics, interval_text, value_text};
+use ratchet_core::review::weekly::{
+    MonthAccuracy, WeeklyMetrics, change_text, interval_text, value_text,
+};
 use ratchet_stages::review::review_site::ReviewSite;
 use ratchet_stages::review::weekly_metrics::{self, MetricsFilter};
 
@@ -194,8 +196,7 @@ fn figures(metrics: &WeeklyMetrics) -> Markup {
 fn change(metric: &WeeklyMetric) -> Markup {
     html! {
         @if let Some(change) = metric.change {
-            @let sign = if change.value < 0.0 { "−" } else { "+" };
-            (sign) (value_text(metric.name, change.value.abs()))
+            (change_text(metric.name, change.value))
             @if !metric.name.is_count() {
                 " " span.muted { @if change.signal { "signal" } @else { "within noise" } }
             }

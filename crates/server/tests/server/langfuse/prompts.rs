@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::read;
-use crate::harness::{Reply, TestServer};
+use crate::harness::{Reply, TestServer, project};
 
 const PROMPTS: &str = "/api/public/v2/prompts";
 
@@ -260,4 +260,39 @@ async fn prompts_that_make_no_sense_are_refused() {
     server.get(&format!("{path}?resolve=maybe")).send().await.check(400, r#""path":["resolve"]"#);
     server.get(&format!("{PROMPTS}/%FF")).send().await.check(400, "");
     server.stop().await;
+}
+
+/// What a Langfuse SDK sends for `get_prompt("greeting", label="ab:USER")`.
+#[tokio::test]
+async fn the_label_ab_gives_each_user_the_assigned_version_and_production_without_a_test() {
+    let server = TestServer::start().await;
+    text(&server, "greeting", "Hi", &["production"]).await;
+    text(&server, "greeting", "Hello", &["next"]).await;
+    let version = async |user: usize| {
+        let shown = show(&server, &format!("greeting?label=ab:user-{user}")).await;
+        shown["version"].as_u64().unwrap()
+    };
+    assert_eq!(version(1).await, 1);
+    let home = format!("/api/v1/projects/{}", project());
+    let agent = server.request("PUT", &format!("{home}/agents/shop"));
+    agent.json("{}").send().await.check(200, "");
+    let new = json!({ "agent": "shop", "prompt": "greeting", "candidate": "next" });
+    let started = server.post(&format!("{home}/ab-tests")).json(new.to_string());
+    let test = started.send().await.check(200, "").json();
+    let mut served = [0; 3];
+    for user in 0..40 {
+        let found = usize::try_from(version(user).await).unwrap();
+        served[found] += 1;
+        let asked = format!("{home}/ab-assignment?prompt=greeting&unit=user-{user}");
+        assert_eq!(read(&server, &asked).await["version"], found, "user-{user}");
+    }
+    assert!(served[1] >= 5 && served[2] >= 5, "{served:?}");
+    let empty = server.get(&format!("{PROMPTS}/greeting?label=ab:")).send().await;
+    empty.check(400, "unit: from 1 to 500 bytes");
+    let id = test["id"].as_str().unwrap();
+    let stop = json!({ "action": "stop" }).to_string();
+    server.post(&format!("{home}/ab-tests/{id}/actions")).json(stop).send().await.check(200, "");
+    for user in 0..40 {
+        assert_eq!(version(user).await, 1);
+    }
 }

@@ -1,5 +1,7 @@
+use std::path::PathBuf;
 use std::process::Stdio;
 
+use ratchet_core::promotion::agent_version::AgentVersion;
 use ratchet_core::record::limit::elide;
 use ratchet_core::secret::Secret;
 use ratchet_remote::delivery::{self, DeliveryError, OutgoingMessage};
@@ -10,6 +12,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 
 use super::PromotionWorker;
+use crate::promote::agentcore::deploy_runtime;
 
 /// Bytes of stderr that an error quotes.
 const QUOTED_BYTES: usize = 1_000;
@@ -23,6 +26,8 @@ pub enum DeployTarget {
     Command(Vec<String>),
     /// An address, and the secret that signs messages to it.
     Webhook(Secret, Option<Secret>),
+    /// A file that names runtimes of AgentCore by agent and environment.
+    AgentCore(PathBuf),
 }
 
 /// What a worker is to deploy.
@@ -33,6 +38,9 @@ pub(super) struct DeployOrder {
     pub(super) promotion: String,
     pub(super) attempt: u32,
     pub(super) is_rollback: bool,
+    pub(super) agent: String,
+    pub(super) environment: String,
+    pub(super) content: AgentVersion,
 }
 
 /// Why a deployment failed.
@@ -79,6 +87,18 @@ pub(super) async fn deploy(
             .map_err(|_elapsed| DeployFault::last(format!("no result within {timeout:?}")))?,
         DeployTarget::Webhook(address, secret) => {
             post(worker, (address, secret.as_ref()), payload, order).await
+        }
+        DeployTarget::AgentCore(file) => {
+            let (lookup, named) =
+                (|name: &str| std::env::var(name).ok(), (&*order.agent, &*order.environment));
+            let work = deploy_runtime(file, named, &order.content, &lookup);
+            // It goes on in AWS: another attempt finds out how it ended.
+            let ended = tokio::time::timeout(timeout, work).await.map_err(|_elapsed| {
+                DeployFault::passing(format!("not ready within {timeout:?}"))
+            })?;
+            ended
+                .map(drop)
+                .map_err(|fault| DeployFault { why: fault.why, may_pass: fault.may_pass })
         }
     }
 }

@@ -115,13 +115,15 @@ pub enum AuditObject {
     Gate,
     AgentVersion,
     Promotion,
+    /// An A/B test of a prompt.
+    AbTest,
     /// Of the offline judge.
     SignalOverrides,
 }
 
 impl AuditObject {
     /// Every noun, in menu order.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 36] = [
         Self::Project,
         Self::Member,
         Self::Person,
@@ -156,6 +158,7 @@ impl AuditObject {
         Self::Gate,
         Self::AgentVersion,
         Self::Promotion,
+        Self::AbTest,
         Self::SignalOverrides,
     ];
 
@@ -195,6 +198,7 @@ impl AuditObject {
             Self::Gate => "gate",
             Self::AgentVersion => "agent version",
             Self::Promotion => "promotion",
+            Self::AbTest => "A/B test",
             Self::SignalOverrides => "signal overrides",
         }
     }

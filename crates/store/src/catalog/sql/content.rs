@@ -2,7 +2,8 @@ use super::Value;
 
 /// Tables that clients fill with content. Settings, keys, logins, jobs and the audit log are not
 /// among them: they must work when the disk is full, so that somebody can make room.
-const CONTENT_TABLES: [&str; 23] = [
+const CONTENT_TABLES: [&str; 24] = [
+    "ab_test",
     "agent_version",
     "annotation_item",
     "annotation_queue",
