@@ -4,6 +4,8 @@ pub(crate) mod serve;
 pub(crate) mod demo;
 /// `ratchet week`
 pub(crate) mod week;
+/// `ratchet feedback`
+pub(crate) mod feedback;
 /// `ratchet metrics`
 pub(crate) mod metrics;
 /// `ratchet suggestions`
@@ -102,6 +104,8 @@ pub(crate) enum Command {
     Calibrate(Box<calibrate::CalibrateArgs>),
     /// Create a weekly quality report: score sessions, aggregate, suggest changes, notify
     Week(Box<week::WeekArgs>),
+    /// Propose changes to agents: what failed in a week, why, where in the code, what it is worth
+    Feedback(Box<feedback::FeedbackArgs>),
     /// Show weekly review metrics: accuracy of agent and judge, satisfaction, reviews, dataset growth
     Metrics(Box<metrics::MetricsCommand>),
     /// List and track suggestions of weekly reports

@@ -31,6 +31,8 @@ pub mod judge;
 pub mod quality;
 /// Review: signal matrix, sampling, weekly metrics.
 pub mod review;
+/// Groups of failures of the same problem.
+pub mod improve;
 /// The gate: whether a change may go on, decided on runs over a dataset.
 pub mod gate;
 /// Promotion: how a version of an agent reaches production, and how it is taken back.

@@ -1,3 +1,12 @@
+//! Suggestions of weekly reports, and proposals.
+
+/// Files of an agent's code.
+pub mod codebase;
+/// Traces, scores and comments of an agent's weeks.
+mod collect;
+/// The weekly document of proposals.
+pub mod feedback;
+
 use ratchet_agent::error::ModelError;
 use ratchet_agent::request::{CacheablePart, LlmRequest, ResponseFormat, Turn};
 use ratchet_agent::response::LlmResponse;

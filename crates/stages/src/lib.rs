@@ -37,4 +37,4 @@ pub mod user_files;
 pub mod weekly_report;
 pub mod schedule;
 /// What to change, by a model or by templates.
-mod improve;
+pub mod improve;

@@ -27,6 +27,7 @@ fn each_command_explains_itself() {
         "label import",
         "label export",
         "calibrate",
+        "feedback",
         "metrics week",
         "metrics months",
         "keys create",

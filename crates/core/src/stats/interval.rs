@@ -41,6 +41,11 @@ pub fn share(successes: u64, tries: u64) -> Option<Estimate> {
     Some(Estimate { value, interval: Some(wilson(value, float(tries))), n: tries })
 }
 
+/// Returns Wilson's interval for a share of an effective number of trials.
+pub(crate) fn wilson_of(share: f64, trials: f64) -> Interval {
+    wilson(share, trials)
+}
+
 /// Returns Wilson's interval for `n` trials, or an effective sample size.
 pub(super) fn wilson(p: f64, n: f64) -> Interval {
     let z2 = Z_95 * Z_95;

@@ -1,0 +1,71 @@
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+use ratchet_core::calendar::Week;
+use ratchet_server::clock::Clock;
+use ratchet_stages::improve::{codebase, feedback};
+use ratchet_stages::review::review_site::ReviewSite;
+use ratchet_stages::review::weekly_metrics;
+use ratchet_stages::score::journal::Journal;
+
+use crate::data_target::{self, ScoringArgs};
+use crate::exit::Outcome;
+use crate::print::print;
+use crate::runtime;
+
+/// `ratchet feedback`
+#[derive(Args, Debug)]
+pub(crate) struct FeedbackArgs {
+    /// Only traces of this agent [default: each agent]
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// The week that contains this day, such as 2026-11-08; weeks start on Sunday [default: the last
+    /// full week]
+    #[arg(long, value_name = "DATE")]
+    week: Option<String>,
+    /// Folder with the agent's code: prompt, tools and model configuration
+    #[arg(long, value_name = "DIR")]
+    code: Option<PathBuf>,
+    #[command(flatten)]
+    target: ScoringArgs,
+    /// Print Markdown
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+    /// Print JSON to stdout only
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `ratchet feedback`.
+pub(crate) fn run(args: &FeedbackArgs) -> anyhow::Result<Outcome> {
+    let code = match &args.code {
+        Some(root) => codebase::read(root).with_context(|| format!("--code {}", root.display()))?,
+        None => Vec::new(),
+    };
+    runtime::block_on(data_target::with_scoring(
+        &args.target,
+        "ratchet feedback",
+        async |target| {
+            let Journal { catalog, project } = &target.journal;
+            let site = ReviewSite::new(target.source.clone(), catalog.clone(), project.clone());
+            let zone = weekly_metrics::zone(catalog, project).await?;
+            let week = match &args.week {
+                Some(day) => Week::parse(day, &zone).with_context(|| format!("--week {day}"))?,
+                None => weekly_metrics::default_week(&site, (&zone, Clock::System.now())).await?,
+            };
+            let from = (&target.source, &site);
+            let report =
+                Box::pin(feedback::report(from, &week, args.agent.as_deref(), &code)).await?;
+            if args.json {
+                print(&(serde_json::to_string_pretty(&report)? + "\n"))?;
+            } else if args.markdown {
+                print(&report.to_markdown())?;
+            } else {
+                print(&report.to_text())?;
+            }
+            Ok(())
+        },
+    ))?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,31 @@
+//! Proposals: groups of failures, which component to change, and what that is worth (ADR 135).
+//!
+//! Trace text is data here: it is counted and compared, nothing else. No text of a trace becomes the
+//! text of a change; only names that have the form of identifiers and single words do.
+
+/// Citations of code: files and lines that exist.
+pub mod code;
+/// Groups of similar texts.
+pub mod cluster;
+/// The component to change, from explicit features of failures.
+pub mod diagnosis;
+/// Texts as vectors: TF-IDF, reduced by a truncated SVD.
+pub mod embedding;
+/// Groups of failures with the same cause and topic.
+pub mod group;
+/// Terms that distinguish a group of texts.
+pub mod label;
+/// Traces as proposals see them.
+pub mod observed;
+/// Phrases that tell what went wrong.
+pub mod phrases;
+/// Changes with evidence, impact and effort.
+pub mod proposal;
+/// The weekly document of proposals.
+pub mod report;
+/// What people and judges said of a trace.
+pub mod signals;
+/// Terms of texts.
+pub mod terms;
+/// Texts of changes and causes.
+mod wording;

@@ -1,0 +1,162 @@
+use serde::Serialize;
+use serde_json::Value;
+
+use super::proposal::{Effort, Proposal};
+use crate::review::metrics::MetricName;
+use crate::review::weekly::{WeeklyMetrics, change_text, value_text};
+
+const WIDE: &str = "══════════════════════════════════════════════════════════════";
+const THIN: &str = "──────────────────────────────────────────────────────────────";
+
+/// The weekly document.
+#[derive(Clone, Debug, Serialize)]
+pub struct FeedbackReport {
+    /// The first day of the week.
+    pub week: String,
+    /// The agents that it is about.
+    pub agents: Vec<String>,
+    /// Highest priority first.
+    pub proposals: Vec<Proposal>,
+    /// Events of the week.
+    pub events: Vec<Value>,
+    #[serde(skip)]
+    pub metrics: Vec<(String, WeeklyMetrics)>,
+}
+
+impl FeedbackReport {
+    /// Returns the text for a terminal.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        let agents =
+            if self.agents.is_empty() { "no agent".to_owned() } else { self.agents.join(", ") };
+        text += &format!(
+            "{WIDE}\n  WEEKLY IMPROVEMENT REPORT — {agents}\n  Week of {}\n{WIDE}\n",
+            self.week
+        );
+        for (agent, metrics) in &self.metrics {
+            text += &format!("\nMETRICS SNAPSHOT  {agent}\n{}", snapshot(metrics));
+        }
+        if self.proposals.is_empty() {
+            text += "\nNo proposals: no pattern has three failed traces of two sessions.\n";
+        }
+        for (number, proposal) in (1..).zip(&self.proposals) {
+            text += &format!("\n{THIN}\n{}", proposal_text(number, proposal));
+        }
+        text += &format!("\n{WIDE}\n  EVENTS THIS WEEK\n");
+        for event in &self.events {
+            let shown = event.get("text").and_then(Value::as_str).unwrap_or_default();
+            text += &format!("  - {shown}\n");
+        }
+        if self.events.is_empty() {
+            text += "  none recorded\n";
+        }
+        printable(&format!("{text}{WIDE}\n"))
+    }
+
+    /// Returns the document as Markdown.
+    pub fn to_markdown(&self) -> String {
+        let mut text = format!(
+            "# Weekly improvement report: {}\n\nWeek of {}\n",
+            escaped(&self.agents.join(", ")),
+            self.week
+        );
+        for (number, proposal) in (1..).zip(&self.proposals) {
+            let Proposal { title, reason, change, .. } = proposal;
+            text +=
+                &format!("\n## {number}. {} ({})\n\n", escaped(title), proposal.component.title());
+            text += &format!(
+                "- Agent: {}\n- Cause: {}\n- Change: {}\n",
+                escaped(&proposal.agent),
+                escaped(reason),
+                escaped(change)
+            );
+            text += &format!(
+                "- Evidence: {}\n- Impact: {}\n- Effort: {}\n- Files: {}\n",
+                escaped(&proposal.evidence.join(", ")),
+                impact(proposal),
+                effort(proposal.effort),
+                escaped(&files(proposal))
+            );
+        }
+        printable(&text)
+    }
+}
+
+fn snapshot(metrics: &WeeklyMetrics) -> String {
+    let line = |metric: &crate::review::metrics::WeeklyMetric| {
+        let value = metric.weighted.value?;
+        let change = metric.change.as_ref().map_or_else(String::new, |change| {
+            format!("  {} from last week", change_text(metric.name, change.value))
+        });
+        let (value, target) =
+            (value_text(metric.name, value), value_text(metric.name, metric.target));
+        Some(format!(
+            "  {:<20}{value} (target: {target}){change}\n",
+            format!("{}:", metric.name.title())
+        ))
+    };
+    let wanted = |metric: &&crate::review::metrics::WeeklyMetric| {
+        !matches!(metric.name, MetricName::DatasetGrowth)
+    };
+    let lines: String = metrics.metrics.iter().filter(wanted).filter_map(line).collect();
+    if lines.is_empty() { "  not enough reviews and feedback\n".to_owned() } else { lines }
+}
+
+fn proposal_text(number: usize, proposal: &Proposal) -> String {
+    let shown: Vec<&str> = proposal.evidence.iter().take(3).map(String::as_str).collect();
+    let trend = format!("{:?}", proposal.trend).to_lowercase();
+    format!(
+        "PROPOSAL {number}  [Priority: {:.4}]  [Component: {}]\n{THIN}\nCluster:    {} ({} failures this week, {trend})\nAgent:      {}\nRoot cause: {}\n            {}\nProposal:   {}\nEvidence:   {} ({} traces)\nImpact:     {}\nEffort:     {}\n",
+        proposal.priority,
+        proposal.component.title(),
+        proposal.title,
+        proposal.failures,
+        proposal.agent,
+        proposal.reason,
+        files(proposal),
+        proposal.change,
+        shown.join(", "),
+        proposal.evidence.len(),
+        impact(proposal),
+        effort(proposal.effort),
+    )
+}
+
+fn files(proposal: &Proposal) -> String {
+    if proposal.files.is_empty() {
+        "not found in code".to_owned()
+    } else {
+        proposal.files.join(", ")
+    }
+}
+
+fn impact(proposal: &Proposal) -> String {
+    let percent = |share: f64| format!("{:.1}%", 100.0 * share);
+    let most = if proposal.impact.at_most { "at most " } else { "" };
+    let [lower, upper] = proposal.impact.interval;
+    format!(
+        "{most}+{} of traffic (95% CI {} to {})",
+        percent(proposal.impact.value),
+        percent(lower),
+        percent(upper)
+    )
+}
+
+const fn effort(effort: Effort) -> &'static str {
+    match effort {
+        Effort::Low => "Low (text only)",
+        Effort::Medium => "Medium (change of a tool)",
+        Effort::High => "High (new tool, source or model)",
+    }
+}
+
+/// Without control characters: names come from traces.
+fn printable(text: &str) -> String {
+    text.chars().filter(|c| *c == '\n' || !c.is_control()).collect()
+}
+
+/// Markdown that shows a text as it is.
+fn escaped(text: &str) -> String {
+    let special = |c: char| "\\`*_[]<>#|!".contains(c);
+    text.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()
+}
