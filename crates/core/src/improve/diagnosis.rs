@@ -166,8 +166,7 @@ mod tests {
             output: (*output).to_owned(),
             failed: *failed,
         };
-        let comments =
-            [comment].iter().filter(|text| !text.is_empty()).map(|text| (*text).to_owned());
+        let comments = Some(comment.to_owned()).filter(|text| !text.is_empty()).into_iter();
         ObservedTrace {
             answer: answer.to_owned(),
             tools: tools.iter().map(tool).collect(),
