@@ -63,7 +63,7 @@ impl PlantedWorld {
 
     /// Returns bodies for `POST /api/public/ingestion`.
     pub fn ingestion_batches(&self) -> Vec<Value> {
-        let events: Vec<Value> = self.traces().iter().flat_map(|trace| trace.events()).collect();
+        let events: Vec<Value> = self.traces().iter().flat_map(PlantedTrace::events).collect();
         events.chunks(BATCH).map(|batch| json!({ "batch": batch })).collect()
     }
 

@@ -224,7 +224,7 @@ impl PlantedTrace {
         body["id"] = json!(format!("{}-{name}", self.id));
         body["traceId"] = json!(self.id);
         body["environment"] = json!("production");
-        self.event("score-create", self.start.plus_nanos(minutes * MINUTE), body)
+        Self::event("score-create", self.start.plus_nanos(minutes * MINUTE), &body)
     }
 
     fn observations(&self) -> Vec<Value> {
@@ -257,12 +257,12 @@ impl PlantedTrace {
             "usage": {"input": 300 + self.input.len(), "output": self.output.len() / 4},
         });
         let mut events = vec![
-            self.event("trace-create", self.start, trace),
-            self.event("agent-create", self.start, root),
-            self.event("agent-create", at(100), sub_agent),
+            Self::event("trace-create", self.start, &trace),
+            Self::event("agent-create", self.start, &root),
+            Self::event("agent-create", at(100), &sub_agent),
         ];
         events.extend(self.tool.as_ref().map(|call| self.tool_event(call, (at(200), called))));
-        events.push(self.event("generation-create", called, generation));
+        events.push(Self::event("generation-create", called, &generation));
         events
     }
 
@@ -278,10 +278,10 @@ impl PlantedTrace {
             body["level"] = json!("ERROR");
             body["statusMessage"] = json!(error);
         }
-        self.event("tool-create", start, body)
+        Self::event("tool-create", start, &body)
     }
 
-    fn event(&self, kind: &str, at: Timestamp, body: Value) -> Value {
+    fn event(kind: &str, at: Timestamp, body: &Value) -> Value {
         let id = format!("event-{kind}-{}", body["id"].as_str().unwrap_or_default());
         json!({"id": id, "timestamp": at.to_string(), "type": kind, "body": body})
     }
