@@ -16,7 +16,10 @@ async fn a_week_of_the_planted_world_is_recorded_over_http() {
     let traces = world.traces();
     let total = |path: &'static str| {
         let server = &server;
-        async move { read(server, path).await["meta"]["totalItems"].as_u64().unwrap() as usize }
+        async move {
+            let total = read(server, path).await["meta"]["totalItems"].as_u64().unwrap();
+            usize::try_from(total).unwrap()
+        }
     };
     assert_eq!(total("/api/public/traces?limit=1").await, traces.len());
     let thumbs = traces.iter().filter(|trace| trace.thumb.is_some()).count();
