@@ -3,7 +3,7 @@
 /// Files of an agent's code.
 pub mod codebase;
 /// Traces, scores and comments of an agent's weeks.
-mod collect;
+mod failure_source;
 /// The weekly document of proposals.
 pub mod feedback;
 

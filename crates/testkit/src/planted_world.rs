@@ -30,13 +30,15 @@ pub struct PlantedWorld {
     defects: DefectSet,
     weeks: usize,
     monday: Timestamp,
+    /// The score config of people's answers.
+    config: Option<String>,
 }
 
 impl PlantedWorld {
     /// Creates a world of three weeks with all defects.
     pub fn new(seed: u64) -> Self {
         let monday = Timestamp::parse(FIRST_MONDAY).unwrap();
-        Self { seed, defects: DefectSet::all(), weeks: 3, monday }
+        Self { seed, defects: DefectSet::all(), weeks: 3, monday, config: None }
     }
 
     /// Sets which defects there are, and in which weeks.
@@ -56,6 +58,18 @@ impl PlantedWorld {
         Self { monday, ..self }
     }
 
+    /// Returns the body of `POST /api/public/score-configs` for people's answers.
+    pub fn score_config() -> Value {
+        json!({"name": "correctness", "dataType": "BOOLEAN"})
+    }
+
+    /// Records people's answers as annotations by the score config with this id. Without one their
+    /// source is the API: a server refuses annotations without a config.
+    #[must_use]
+    pub fn annotated_with(self, config: &str) -> Self {
+        Self { config: Some(config.to_owned()), ..self }
+    }
+
     /// Returns the traces of all weeks with their hidden truth.
     pub fn traces(&self) -> Vec<PlantedTrace> {
         (0..self.weeks).flat_map(|week| traffic::week(self, week)).collect()
@@ -63,7 +77,9 @@ impl PlantedWorld {
 
     /// Returns bodies for `POST /api/public/ingestion`.
     pub fn ingestion_batches(&self) -> Vec<Value> {
-        let events: Vec<Value> = self.traces().iter().flat_map(PlantedTrace::events).collect();
+        let config = self.config.as_deref();
+        let traces = self.traces();
+        let events: Vec<Value> = traces.iter().flat_map(|trace| trace.events(config)).collect();
         events.chunks(BATCH).map(|batch| json!({ "batch": batch })).collect()
     }
 

@@ -44,6 +44,7 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// Returns the component that would be changed.
     pub const fn component(&self) -> Component {
         match self {
             Self::ToolFails(_) | Self::ToolEmpty(_) | Self::WrongData(_) => Component::Tool,
@@ -157,11 +158,11 @@ fn by_data(trace: &ObservedTrace, tool: &str) -> Cause {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::improve::observed::ToolCall;
+    use crate::improve::observed::ObservedToolCall;
     use crate::improve::signals::Signals;
 
     fn failed(answer: &str, tools: &[(&str, &str, bool)], comment: &str) -> ObservedTrace {
-        let tool = |(name, output, failed): &(&str, &str, bool)| ToolCall {
+        let tool = |(name, output, failed): &(&str, &str, bool)| ObservedToolCall {
             name: (*name).to_owned(),
             output: (*output).to_owned(),
             failed: *failed,

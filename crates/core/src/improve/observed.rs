@@ -11,7 +11,7 @@ pub struct ObservedTrace {
     pub question: String,
     pub answer: String,
     /// Tool calls in order of time.
-    pub tools: Vec<ToolCall>,
+    pub tools: Vec<ObservedToolCall>,
     pub signals: Signals,
     pub release: Option<String>,
     pub model: Option<String>,
@@ -21,14 +21,14 @@ pub struct ObservedTrace {
 
 /// A tool call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ToolCall {
+pub struct ObservedToolCall {
     pub name: String,
     /// What it returned.
     pub output: String,
     pub failed: bool,
 }
 
-impl ToolCall {
+impl ObservedToolCall {
     /// Returns whether it returned nothing usable.
     pub fn is_empty(&self) -> bool {
         let text: String = self.output.chars().filter(|c| c.is_alphanumeric()).take(40).collect();
@@ -66,8 +66,8 @@ impl ObservedTrace {
     }
 
     /// Returns the tool whose last call failed: an error that a retry cured is none.
-    pub fn failing_tool(&self) -> Option<&ToolCall> {
-        let is_last = |at: usize, call: &ToolCall| {
+    pub fn failing_tool(&self) -> Option<&ObservedToolCall> {
+        let is_last = |at: usize, call: &ObservedToolCall| {
             !self.tools[at + 1..].iter().any(|later| later.name == call.name)
         };
         let mut failed = self.tools.iter().enumerate().filter(|(_, call)| call.failed);
@@ -84,8 +84,8 @@ impl ObservedTrace {
 mod tests {
     use super::*;
 
-    fn call(name: &str, failed: bool) -> ToolCall {
-        ToolCall { name: name.to_owned(), output: "x".to_owned(), failed }
+    fn call(name: &str, failed: bool) -> ObservedToolCall {
+        ObservedToolCall { name: name.to_owned(), output: "x".to_owned(), failed }
     }
 
     #[test]
@@ -103,7 +103,8 @@ mod tests {
 
     #[test]
     fn an_error_that_a_retry_cured_is_no_failure() {
-        let trace = |tools: Vec<ToolCall>| ObservedTrace { tools, ..ObservedTrace::default() };
+        let trace =
+            |tools: Vec<ObservedToolCall>| ObservedTrace { tools, ..ObservedTrace::default() };
         assert_eq!(trace(vec![call("a", true), call("a", false)]).standing(), Standing::Fine);
         let failed = trace(vec![call("a", false), call("b", true)]);
         assert_eq!(failed.standing(), Standing::ToolFailed);
@@ -113,10 +114,17 @@ mod tests {
     #[test]
     fn an_answer_without_content_is_empty_and_a_failed_one_is_not() {
         for output in ["", "[]", "{}", "null", "{\"results\": []}", "{\"result\":null}"] {
-            assert!(ToolCall { output: output.to_owned(), ..ToolCall::default() }.is_empty());
+            assert!(
+                ObservedToolCall { output: output.to_owned(), ..ObservedToolCall::default() }
+                    .is_empty()
+            );
         }
         assert!(
-            !ToolCall { output: "{\"price\": 3}".to_owned(), ..ToolCall::default() }.is_empty()
+            !ObservedToolCall {
+                output: "{\"price\": 3}".to_owned(),
+                ..ObservedToolCall::default()
+            }
+            .is_empty()
         );
         assert!(!call("a", true).is_empty());
     }

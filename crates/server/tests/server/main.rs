@@ -21,6 +21,8 @@ mod sources;
 /// Reviews of a remote Langfuse.
 mod remote_review;
 mod traces;
+/// The agent system with known defects, recorded over HTTP.
+mod planted_world;
 mod contract;
 /// The Model Context Protocol over HTTP, with the SDK's own client.
 mod mcp;

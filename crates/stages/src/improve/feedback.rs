@@ -6,7 +6,7 @@ use ratchet_core::improve::proposal::{ProposalInput, propose};
 use ratchet_core::improve::report::FeedbackReport;
 use serde_json::Value;
 
-use super::collect::collect;
+use super::failure_source::collect;
 use crate::review::review_site::{ReviewSite, ReviewSiteResult};
 use crate::review::weekly_metrics::{MetricsFilter, metrics};
 use crate::source::Source;

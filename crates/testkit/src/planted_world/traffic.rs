@@ -200,7 +200,7 @@ impl PlantedTrace {
     }
 
     /// Returns the ingestion events: trace, observations and scores.
-    pub(super) fn events(&self) -> Vec<Value> {
+    pub(super) fn events(&self, config: Option<&str>) -> Vec<Value> {
         let mut events = self.observations();
         let quality = json!({"name": "quality", "value": self.quality, "source": "EVAL"});
         events.push(self.score(quality, 1));
@@ -210,10 +210,14 @@ impl PlantedTrace {
         }
         if self.is_reviewed {
             let value = u8::from(self.is_correct);
-            let said = json!({
+            let mut said = json!({
                 "name": "correctness", "value": value, "dataType": "BOOLEAN",
-                "source": "ANNOTATION", "comment": self.comment,
+                "comment": self.comment,
             });
+            if let Some(config) = config {
+                said["configId"] = json!(config);
+                said["source"] = json!("ANNOTATION");
+            }
             events.push(self.score(said, 60));
         }
         events

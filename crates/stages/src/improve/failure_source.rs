@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ratchet_core::calendar::Week;
 use ratchet_core::id::TraceId;
-use ratchet_core::improve::observed::{ObservedTrace, ToolCall};
+use ratchet_core::improve::observed::{ObservedToolCall, ObservedTrace};
 use ratchet_core::improve::signals::{Scales, Signals, signals};
 use ratchet_core::payload::Payload;
 use ratchet_core::record::message_formats::{ChatMessage, Part, Reading, Role, read};
@@ -183,7 +183,7 @@ fn message_text(message: &ChatMessage) -> String {
 }
 
 /// The tool calls of a trace. Clients without tool observations record them as spans.
-fn tools(observations: &[Observation]) -> Vec<ToolCall> {
+fn tools(observations: &[Observation]) -> Vec<ObservedToolCall> {
     let is_tool =
         |one: &&Observation| matches!(one.kind, ObservationKind::Tool | ObservationKind::Retriever);
     let has_tools = observations.iter().any(|one| is_tool(&one));
@@ -199,7 +199,7 @@ fn tools(observations: &[Observation]) -> Vec<ToolCall> {
             .map(|output| output.as_str().chars().take(MAX_TEXT).collect())
             .unwrap_or_default();
         let failed = one.level == Level::Error || says_error(&output);
-        Some(ToolCall { name: one.name.clone()?, output, failed })
+        Some(ObservedToolCall { name: one.name.clone()?, output, failed })
     };
     chosen.filter_map(call).collect()
 }
