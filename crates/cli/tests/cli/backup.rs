@@ -209,10 +209,13 @@ fn write(path: &Path, text: &str) {
 }
 
 /// What conversations and users need beside the databases; the first has a long path.
-const KEPT: [&str; 4] = [
+const KEPT: [&str; 7] = [
     "chats/0b0c7f0e-2c11-4d2a-9a55-0e6c1d3b7a10/projects/-home-someone-work-with-a-long-name/\
      0b0c7f0e-2c11-4d2a-9a55-0e6c1d3b7a10.jsonl",
     "chats/0b0c7f0e-2c11-4d2a-9a55-0e6c1d3b7a10/.claude.json",
+    "offline/success/default.toml",
+    "offline/signals.toml",
+    "reports/default/2026-11-08.md",
     "rubrics/mine.toml",
     "skills/greet/SKILL.md",
 ];

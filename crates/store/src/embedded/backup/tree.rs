@@ -10,8 +10,9 @@ use crate::StoreResult;
 use crate::embedded::MEDIA_FOLDER;
 
 /// Folders that are copied whole: chat folders (an agent resumes from its transcript), weekly
-/// reports, and the user's own texts.
-const FOLDERS: [&str; 6] = ["chats", "reports", "rubrics", "prices", "prompts", "skills"];
+/// reports, what the offline judge has learned, and the user's own texts.
+const FOLDERS: [&str; 7] =
+    ["chats", "offline", "prices", "prompts", "reports", "rubrics", "skills"];
 /// Files with plain-text secrets. They are copied only with the server's encryption key.
 pub(super) const SECRET_FILES: [&str; 3] =
     [crate::secrets::SECRET_FILE, "ratchet.toml", "mcp.json"];
