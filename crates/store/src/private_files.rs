@@ -5,7 +5,7 @@
 //! in a data folder is created through this module.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
@@ -38,6 +38,28 @@ pub fn create_dir(path: &Path) -> io::Result<()> {
 /// Passes on the I/O error, such as `AlreadyExists`.
 pub fn create_new(path: &Path) -> io::Result<File> {
     options().write(true).create_new(true).open(path)
+}
+
+/// Replaces a file at once by one for its owner alone, or creates it. Whoever reads it finds the old
+/// content or the new one, also after a crash.
+///
+/// # Errors
+/// Passes on the I/O error; the old file is then still there.
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let new = path.with_file_name(format!(".{name}.{}.new", std::process::id()));
+    let written = || -> io::Result<()> {
+        // Left by a process of the same id that was killed.
+        match std::fs::remove_file(&new) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        let mut file = create_new(&new)?;
+        file.write_all(content)?;
+        file.sync_all()?;
+        std::fs::rename(&new, path)
+    };
+    written().inspect_err(|_| drop(std::fs::remove_file(&new)))
 }
 
 /// Returns options that create files for their owner alone.
@@ -131,6 +153,17 @@ mod tests {
         ensure_file(&folder.join("d")).unwrap();
         let modes = [top.path().join("a"), folder.clone(), file, folder.join("d")];
         assert_eq!(modes.map(|path| mode(&path)), [0o700, 0o700, 0o600, 0o600]);
+    }
+
+    #[test]
+    fn a_file_is_replaced_by_one_of_its_owner_alone() {
+        let top = tempfile::tempdir().unwrap();
+        let file = top.path().join("a.toml");
+        std::fs::write(&file, "old").unwrap();
+        std::fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+        replace(&file, b"new").unwrap();
+        assert_eq!((std::fs::read(&file).unwrap(), mode(&file)), (b"new".to_vec(), 0o600));
+        assert_eq!(std::fs::read_dir(top.path()).unwrap().count(), 1, "nothing is left beside it");
     }
 
     #[test]

@@ -18,8 +18,9 @@ fn tree(path: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// Checks that only the owner can use a folder and what is in it.
 #[track_caller]
-fn assert_private(folder: &Path) {
+pub(crate) fn assert_private(folder: &Path) {
     let paths = tree(folder);
     assert!(paths.len() > 2, "there is something to look at");
     for path in paths {

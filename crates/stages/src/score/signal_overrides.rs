@@ -44,9 +44,7 @@ pub fn write(
 ) -> io::Result<PathBuf> {
     let file = file(folder, project);
     private_files::create_dir_all(&folder.join(FOLDER))?;
-    let whole = file.with_extension("toml.new");
-    std::fs::write(&whole, overrides.to_toml())?;
-    std::fs::rename(&whole, &file)?;
+    private_files::replace(&file, overrides.to_toml().as_bytes())?;
     Ok(file)
 }
 

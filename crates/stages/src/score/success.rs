@@ -42,9 +42,7 @@ pub fn read(
 pub fn write(folder: &Path, project: &ProjectId, model: &SuccessModel) -> io::Result<PathBuf> {
     let file = file(folder, project);
     private_files::create_dir_all(&folder.join(FOLDER))?;
-    let whole = file.with_extension("toml.new");
-    std::fs::write(&whole, model.to_toml())?;
-    std::fs::rename(&whole, &file)?;
+    private_files::replace(&file, model.to_toml().as_bytes())?;
     Ok(file)
 }
 

@@ -1,6 +1,6 @@
 //! Reports as files: Markdown and JSON, in the `reports` folder of a data folder.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use ratchet_core::quality::report::WeekReport;
@@ -20,10 +20,10 @@ pub(super) fn write(data: &Path, project: &ProjectId, report: &WeekReport) -> io
     private_files::create_dir_all(&folder)?;
     let json = serde_json::to_string_pretty(report).map_err(io::Error::other)? + "\n";
     let stem = stem(report);
-    replace(&folder, &format!("{stem}.json"), &json)?;
-    let name = format!("{stem}.md");
-    replace(&folder, &name, &report.to_markdown())?;
-    Ok(folder.join(name))
+    private_files::replace(&folder.join(format!("{stem}.json")), json.as_bytes())?;
+    let file = folder.join(format!("{stem}.md"));
+    private_files::replace(&file, report.to_markdown().as_bytes())?;
+    Ok(file)
 }
 
 /// `2026-11-08`, or `2026-11-08-agent-support-bot-1f3a5c7e`: the hash separates what the letters do
@@ -38,20 +38,4 @@ fn stem(report: &WeekReport) -> String {
     let hash = Sha256::digest(words.as_bytes());
     let hash: String = hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     format!("{}-{letters}-{hash}", report.week)
-}
-
-fn replace(folder: &Path, name: &str, text: &str) -> io::Result<()> {
-    let new = folder.join(format!(".{name}.{}.new", std::process::id()));
-    let written = || -> io::Result<()> {
-        // Left by a process of the same id that was killed.
-        match std::fs::remove_file(&new) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
-        let mut file = private_files::create_new(&new)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&new, folder.join(name))
-    };
-    written().inspect_err(|_| drop(std::fs::remove_file(&new)))
 }

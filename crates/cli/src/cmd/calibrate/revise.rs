@@ -76,9 +76,7 @@ pub(super) async fn apply(
     }
     private_files::create_dir_all(&folder)
         .with_context(|| format!("cannot create {}", folder.display()))?;
-    let whole = file.with_extension("toml.new");
-    std::fs::write(&whole, revised.to_toml())
-        .and_then(|()| std::fs::rename(&whole, &file))
+    private_files::replace(&file, revised.to_toml().as_bytes())
         .with_context(|| format!("cannot write {}", file.display()))?;
     let (version, count) = (revised.version, affected.len());
     let request = Request {

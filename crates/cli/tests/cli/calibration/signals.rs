@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::success::{SESSIONS, fails, folder};
 use super::{calibrated, on, run};
+use crate::private_files::assert_private;
 use crate::score::sessions::{stop, stored};
 use crate::server;
 use crate::users::Browser;
@@ -46,6 +47,7 @@ fn the_offline_judge_gets_signal_overrides_and_no_criterion() {
     assert!(!data.path().join("offline").exists(), "nothing is changed yet");
 
     let applied = calibrated(on(data.path(), &["calibrate", "--apply", "--yes"]));
+    assert_private(&data.path().join("offline"));
     let overrides = &applied["signal_overrides"];
     assert_eq!(overrides["version"], 1, "{overrides}");
     let file = overrides["saved"].as_str().unwrap();

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{calibrated, on, run};
+use crate::private_files::assert_private;
 use crate::score::sessions::{event, minute, record, stop, stored};
 use crate::server;
 
@@ -83,6 +84,7 @@ fn levels_are_fitted_to_labels_once_there_are_enough() {
     let applied = calibrated(applied);
     let file = applied["success"]["saved"].as_str().unwrap();
     assert!(std::fs::read_to_string(file).unwrap().contains("labels = 36"), "{file}");
+    assert_private(data.path());
     run(on(data.path(), &["score", "session", "s0", "--rescore"]), 0);
     let scores = completions(data.path(), "s0");
     let [before, after] = scores.as_slice() else { panic!("{scores:?}") };
