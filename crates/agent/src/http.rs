@@ -2,8 +2,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use ratchet_core::backoff::parse_retry_after;
-use ratchet_core::time::Timestamp;
+use ratchet_core::backoff;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, RequestBuilder, Response};
 use serde_json::Value;
@@ -204,13 +203,8 @@ pub(crate) fn request_id(answer: &Response) -> Option<String> {
     named("request-id").or_else(|| named("x-request-id"))
 }
 
-/// Reads `retry-after-ms` or `Retry-After`; a date is relative to the provider's own clock.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let text = |name: &str| headers.get(name)?.to_str().ok();
-    if let Some(millis) = text("retry-after-ms").and_then(|millis| millis.trim().parse().ok()) {
-        return Some(Duration::from_millis(millis));
-    }
-    parse_retry_after(text("retry-after")?, text("date").and_then(Timestamp::parse_http_date))
+    backoff::retry_after(|name| headers.get(name)?.to_str().ok())
 }
 
 /// Extracts the message of an error response, shortened.

@@ -98,6 +98,15 @@ pub fn parse_retry_after(header: &str, now: Option<Timestamp>) -> Option<Duratio
     Some(Duration::from_nanos(u64::try_from(nanos).unwrap_or(0)))
 }
 
+/// Reads how long a response asks to wait: `retry-after-ms`, or `Retry-After`, whose date is relative
+/// to the response's own `Date`. `header` returns a header by its name in lower case.
+pub fn retry_after<'a>(header: impl Fn(&str) -> Option<&'a str>) -> Option<Duration> {
+    if let Some(millis) = header("retry-after-ms").and_then(|millis| millis.trim().parse().ok()) {
+        return Some(Duration::from_millis(millis));
+    }
+    parse_retry_after(header("retry-after")?, header("date").and_then(Timestamp::parse_http_date))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -3,10 +3,12 @@ use std::io::{self, PipeWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use rustix::process::Signal;
 use tokio::process::{Child, Command};
 
 use super::error::ClaudeError;
 use super::process_identity::ProcessIdentity;
+use super::process_tree::kill_group;
 
 /// Who ends an agent when this process is gone, however that came about.
 #[derive(Clone, Debug)]
@@ -15,6 +17,14 @@ pub enum Supervision {
     By(SupervisorCommand),
     /// None: the agent may go on, and spend, without us. For tests that end it themselves.
     Nobody,
+}
+
+/// The process group of a command that ends with this process. When it is dropped, the group is
+/// killed.
+#[derive(Debug)]
+pub struct SupervisedGroup {
+    identity: ProcessIdentity,
+    supervisor: Option<Supervisor>,
 }
 
 /// How the process that ends an agent with its host is started. The folder for the agent's
@@ -68,9 +78,44 @@ impl Supervision {
     pub(super) fn begin(&self, temp: &Path) -> Result<Option<Supervisor>, ClaudeError> {
         let Self::By(command) = self else { return Ok(None) };
         let supervisor = command.spawn(temp).map_err(|error| ClaudeError::NotStarted {
-            why: format!("the supervisor of the claude program does not start ({error})"),
+            why: format!("the supervisor of the program does not start ({error})"),
         })?;
         Ok(Some(supervisor))
+    }
+
+    /// Starts a command in a process group of its own, which ends with this process.
+    ///
+    /// # Errors
+    /// Fails if the command or its supervisor does not start.
+    pub fn spawn(&self, command: &mut Command) -> io::Result<(Child, SupervisedGroup)> {
+        // Without a folder of its own it is known by its group and as the parent of what it starts.
+        let supervisor = self.begin(Path::new("/")).map_err(io::Error::other)?;
+        let child = command.process_group(0).kill_on_drop(true).spawn()?;
+        let identity = ProcessIdentity::of(child.id().unwrap_or_default());
+        let mut group = SupervisedGroup { identity, supervisor };
+        if let Some(supervisor) = &mut group.supervisor {
+            supervisor.watch(&group.identity).map_err(io::Error::other)?;
+        }
+        Ok((child, group))
+    }
+}
+
+impl SupervisedGroup {
+    /// Waits until the supervisor has ended; for ever, if there is none.
+    pub async fn lost(&mut self) {
+        match &mut self.supervisor {
+            Some(supervisor) => supervisor.lost().await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Drop for SupervisedGroup {
+    fn drop(&mut self) {
+        kill_group(self.identity.pid, Signal::KILL);
+        if let Some(supervisor) = self.supervisor.take() {
+            supervisor.dismiss();
+        }
     }
 }
 
@@ -79,7 +124,7 @@ impl Supervisor {
     pub(super) fn watch(&mut self, identity: &ProcessIdentity) -> Result<(), ClaudeError> {
         let order = format!("watch {} {}\n", identity.pid, identity.started);
         self.lifeline.write_all(order.as_bytes()).map_err(|error| ClaudeError::NotStarted {
-            why: format!("the supervisor of the claude program has exited ({error})"),
+            why: format!("the supervisor of the program has exited ({error})"),
         })
     }
 

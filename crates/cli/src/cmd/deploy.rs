@@ -5,6 +5,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use ratchet_core::promotion::agent_version::AgentVersion;
 use ratchet_core::promotion::runtime::environment_name;
+use ratchet_remote::backoff_clock::SystemBackoffClock;
 use ratchet_server::api::promotions::versions::AgentVersionView;
 use ratchet_stages::promote::agentcore::{DeployedRuntime, deploy_runtime};
 use serde::Serialize;
@@ -88,7 +89,8 @@ async fn deploy(
     let AgentVersionView { id: version, agent, .. } = saved;
     let recorded = permitted(target, project, (&agent, &version, &environment)).await?;
     let lookup = |name: &str| std::env::var(name).ok();
-    let work = deploy_runtime(&args.file, (&agent, &environment), &content, &lookup);
+    let named = (agent.as_str(), environment.as_str());
+    let work = deploy_runtime(&args.file, named, &content, &lookup, &SystemBackoffClock);
     let ended = tokio::time::timeout(Duration::from_secs(args.timeout), work).await;
     let ended = ended.with_context(|| {
         format!("not ready within {} s; the same command goes on", args.timeout)

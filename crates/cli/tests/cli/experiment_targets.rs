@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use ratchet_testkit::process::{Launch, PUBLIC_KEY, Ratchet, SECRET_KEY};
+use ratchet_testkit::process::{Launch, PROJECT, PUBLIC_KEY, Ratchet, SECRET_KEY};
 use ratchet_testkit::scripted::{Reply, ScriptedModel};
 use ratchet_testkit::{claude, http, wait};
 use serde_json::{Value, json};
@@ -186,7 +186,7 @@ fn with_claude(launch: Launch, model: &ScriptedModel) -> Launch {
 }
 
 /// Processes whose environment names an item.
-fn agents_of(item: &str) -> usize {
+pub(crate) fn agents_of(item: &str) -> usize {
     let entry = format!("RATCHET_EXPERIMENT_ITEM={item}");
     let all = std::fs::read_dir("/proc").unwrap().flatten();
     all.filter(|process| {
@@ -197,22 +197,68 @@ fn agents_of(item: &str) -> usize {
 }
 
 #[test]
+fn replies_of_providers_are_in_no_fault_and_no_verdict() {
+    let model = ScriptedModel::start().unwrap();
+    model.say_always(Reply::text("Lisbon").on("Capital of Portugal?"));
+    model.say_always(Reply::rejecting("hush"));
+    let setting = Setting::new(&[
+        (json!("Capital of Portugal?"), json!("Lisbon")),
+        (json!("Capital of Spain?"), json!("Madrid")),
+    ]);
+    let target =
+        "kind = \"prompt\"\ntext = \"{{input}}\"\nmodel = \"openai:gpt-4o\"\nretries = 0\n";
+    let launch = setting.run(target, &["experiment-accuracy:anthropic:claude-sonnet-5"]);
+    let launch = launch.env("OPENAI_BASE_URL", format!("{}/v1", model.url()));
+    let ran = launch.env("ANTHROPIC_BASE_URL", model.url()).env("ANTHROPIC_API_KEY", "none").run();
+    let shown = ask(&setting.running, &["experiment", "show", "only", "--json"]).run();
+    let path = format!("/api/v1/projects/{PROJECT}/experiments/only/trials");
+    let trials = setting.running.send(http::get(&path)).text();
+    assert_eq!(
+        trials.matches("the provider rejects the request (status 400)").count(),
+        2,
+        "{trials}"
+    );
+    for text in [ran.stdout, shown.stdout, trials] {
+        assert!(!text.contains("hush"), "{text}");
+    }
+}
+
+/// Starts a run over one item, kills it once it waits for the target, and expects the target to end.
+fn check_target_ends_with_its_run(
+    target: &str,
+    adapt: impl Fn(Launch) -> Launch,
+    is_waiting: impl Fn(&str) -> bool,
+) {
+    let setting = Setting::new(&[]);
+    let kind = target.split('"').nth(1).unwrap_or_default();
+    let item = format!("{kind}-{}", std::process::id());
+    let body = json!({ "datasetName": "questions", "id": item, "input": "Work." });
+    setting.post("/api/public/dataset-items", &body);
+    let launch = adapt(setting.run(target, &["contains:x"]));
+    let (mut command, _home) = launch.into_parts();
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait::until("the target is at work", || is_waiting(&item));
+    assert!(agents_of(&item) > 0);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait::until("the target is gone", || agents_of(&item) == 0);
+}
+
+#[test]
 fn claude_ends_with_the_command_that_runs_it() {
     let model = ScriptedModel::start().unwrap();
     model.say_always(Reply::text("Never said."));
     model.hold_after(0);
-    let setting = Setting::new(&[]);
-    let item = format!("item-{}", std::process::id());
-    let body = json!({ "datasetName": "questions", "id": item, "input": "Work." });
-    setting.post("/api/public/dataset-items", &body);
-    let launch = with_claude(setting.run("kind = \"claude\"\n", &["contains:x"]), &model);
-    let (mut command, _home) = launch.into_parts();
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    wait::until("the model is asked", || !model.requests().is_empty());
-    assert!(agents_of(&item) > 0);
-    child.kill().unwrap();
-    child.wait().unwrap();
-    wait::until("claude is gone", || agents_of(&item) == 0);
+    let adapt = |launch| with_claude(launch, &model);
+    check_target_ends_with_its_run("kind = \"claude\"\n", adapt, |_| !model.requests().is_empty());
+}
+
+#[test]
+fn a_command_ends_with_the_command_that_runs_it() {
+    // One of its processes leaves the group.
+    let target = "kind = \"command\"\n\
+                  command = [\"sh\", \"-c\", \"setsid sleep 600 & sleep 600\"]\n";
+    check_target_ends_with_its_run(target, |launch| launch, |item| agents_of(item) >= 2);
 }
 
 /// Two questions: the front desk asks billing about one, and shipping about the other.

@@ -7,6 +7,7 @@ use ratchet_testkit::webhook_receiver::Inbox;
 use ratchet_testkit::{http, wait};
 use serde_json::{Value, json};
 
+use crate::experiment_targets::agents_of;
 use crate::{ask, server};
 
 /// Writes a line per call, and answers with the sum.
@@ -26,6 +27,8 @@ command = ["python3", "agent.py"]
 concurrency = 2
 [targets.sums.environments.slow.variables]
 PAUSE = "0.15"
+[targets.sums.environments.stuck.variables]
+PAUSE = "600"
 
 [targets.from-file]
 file = "agent.toml"
@@ -134,6 +137,54 @@ fn a_restarted_server_goes_on_and_a_cancelled_run_stops() {
     running.signal(Signal::TERM);
     assert_eq!(running.wait().status.code(), Some(0));
     assert!(calls(folder.path()) < before + 30, "no further trial is handed out");
+}
+
+#[test]
+fn programs_of_the_operator_are_started_by_keys_that_may_run_agents() {
+    let (data, folder) = (tempfile::tempdir().unwrap(), folder());
+    let running = start(data.path(), folder.path());
+    add_items(&running, 2);
+    let member = crate::json(ask(&running, &["keys", "create", "--role", "member"]));
+    let [public, secret] = ["publicKey", "secretKey"].map(|half| member[half].as_str().unwrap());
+    let as_member = |path: &str, body: Value, status: u16| {
+        let request = http::post(path).json(body.to_string()).with_key(public, secret);
+        let answer = http::send(running.address(), &request).unwrap();
+        assert_eq!(answer.status, status, "{}", answer.text());
+        answer.text()
+    };
+    let plan = |target: Value| json!({ "dataset": "sums", "run": "asked", "target": target, "evaluators": ["exact"] });
+    let named = json!({ "name": "sums" });
+    let claimed =
+        json!({ "name": "sums", "kind": "command", "fingerprint": "x", "onServer": true });
+    for target in [&named, &claimed] {
+        let why = as_member(&experiments(""), plan(target.clone()), 403);
+        assert!(why.contains("run agents on the server's machine"), "{why}");
+    }
+    assert_eq!(calls(folder.path()), 0);
+    // A run that an owner started is not made longer, either.
+    send(&running, http::post(&experiments("")).json(plan(named.clone()).to_string()), 200);
+    as_member(&experiments("/asked/extend"), json!({ "repeats": 2 }), 403);
+    crate::ok(ask(&running, &["keys", "grant", public, "chat"]));
+    as_member(&experiments("/asked/extend"), json!({ "repeats": 2 }), 200);
+    as_member(&experiments(""), plan(named), 200);
+}
+
+#[test]
+fn a_command_ends_with_the_server_that_runs_it() {
+    let (data, folder) = (tempfile::tempdir().unwrap(), folder());
+    let running = start(data.path(), folder.path());
+    let item = format!("stuck-{}", std::process::id());
+    let body = json!({ "name": "sums" }).to_string();
+    send(&running, http::post("/api/public/v2/datasets").json(body), 200);
+    let body = json!({ "datasetName": "sums", "id": item, "input": { "a": 1, "b": 1 } });
+    send(&running, http::post("/api/public/dataset-items").json(body.to_string()), 200);
+    let target = json!({ "name": "sums", "environment": "stuck" });
+    let plan = json!({ "dataset": "sums", "run": "stuck", "target": target, "evaluators": ["contains:x"] });
+    send(&running, http::post(&experiments("")).json(plan.to_string()), 200);
+    wait::until("the command is at work", || calls(folder.path()) == 1);
+    assert!(agents_of(&item) > 0);
+    drop(running.kill_hard());
+    wait::until("the command is gone", || agents_of(&item) == 0);
 }
 
 #[test]

@@ -2,8 +2,9 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::Uri;
 use ratchet_remote::ratchet::experiments::{
-    ClaimRequest, ClaimView, ExperimentRequest, ExperimentRunView, ExperimentsView, ExtendRequest,
-    FinishRequest, LeaseView, RenewRequest, RunSummaryView, TrialsView,
+    ClaimRequest, ClaimView, ExperimentRequest, ExperimentRunView, ExperimentTarget,
+    ExperimentsView, ExtendRequest, FinishRequest, LeaseView, RenewRequest, RunSummaryView,
+    TrialsView,
 };
 use ratchet_stages::experiment::service::{ExperimentError, ExperimentService};
 use ratchet_stages::experiment::worker::ExperimentWorker;
@@ -84,6 +85,15 @@ pub(super) fn worker(app: &App) -> ApiResult<&ExperimentWorker> {
     app.experiments().map(AsRef::as_ref).ok_or_else(none)
 }
 
+/// Requires the permission to run agents for a target of the server that is a program there.
+fn may_start(app: &App, caller: &Caller, target: &ExperimentTarget) -> ApiResult<()> {
+    let is_program = |worker: &ExperimentWorker| worker.targets().is_program(&target.name);
+    if target.is_only_named() && app.experiments().is_some_and(|worker| is_program(worker)) {
+        caller.clone().may_chat()?;
+    }
+    Ok(())
+}
+
 /// `GET /api/v1/projects/{project}/experiments`: runs of experiments, newest first, those of other
 /// clients included.
 #[utoipa::path(
@@ -106,7 +116,8 @@ pub(super) async fn list(
 
 /// `POST /api/v1/projects/{project}/experiments`: creates a run with its trials, or continues the
 /// unfinished one of that name and plan. A runner then claims the trials. If the target has nothing
-/// but a name, it is one of the server's own, which runs it by itself.
+/// but a name, it is one of the server's own, which runs it by itself; if that is a command or
+/// `claude`, the key needs the permission `chat`.
 #[utoipa::path(
     post,
     path = "/api/v1/projects/{project}/experiments",
@@ -122,6 +133,7 @@ pub(super) async fn create(
     JsonBody(request): JsonBody<ExperimentRequest>,
 ) -> ApiResult<Json<ExperimentRunView>> {
     let service = service(&app, &caller, project.as_str())?;
+    may_start(&app, &caller, &request.target)?;
     if !request.target.is_only_named() {
         return Ok(Json(service.open(request, app.clock.now()).await?));
     }
@@ -193,7 +205,7 @@ pub(super) async fn summary(
 }
 
 /// `POST /api/v1/projects/{project}/experiments/{run}/extend`: adds repeats to a run, of all its items
-/// or of some. The same request again adds nothing.
+/// or of some. The same request again adds nothing. The key needs what starting the run needs.
 #[utoipa::path(
     post,
     path = "/api/v1/projects/{project}/experiments/{run}/extend",
@@ -212,6 +224,9 @@ pub(super) async fn extend(
     JsonBody(request): JsonBody<ExtendRequest>,
 ) -> ApiResult<Json<ExperimentRunView>> {
     let service = service(&app, &caller, &project)?;
+    if let Some(target) = service.show(&run).await?.target {
+        may_start(&app, &caller, &target)?;
+    }
     Ok(Json(service.extend(&run, request, app.clock.now()).await?))
 }
 

@@ -52,6 +52,15 @@ fn invalid(field: &'static str, problem: impl Into<String>) -> ExperimentError {
 }
 
 impl ServerTargets {
+    /// Whether a target is a program of the operator, which runs on the server's machine as its user:
+    /// starting one takes the permission that agents take.
+    pub fn is_program(&self, name: &str) -> bool {
+        let entry = self.operator.get(name);
+        entry.is_some_and(|entry| {
+            matches!(entry.target.kind, TargetKind::Command(_) | TargetKind::Claude(_))
+        })
+    }
+
     /// Returns all targets that a project can run, by name.
     ///
     /// # Errors

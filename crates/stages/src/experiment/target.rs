@@ -118,7 +118,7 @@ pub struct TargetMachine {
     pub host: Option<ExperimentSite>,
     /// Which addresses may be called.
     pub outbound: OutboundPolicy,
-    /// Who ends the `claude` program with this process.
+    /// Who ends commands and the `claude` program with this process.
     pub supervision: Supervision,
     /// The time of the prices of models.
     pub now: Timestamp,
@@ -154,7 +154,8 @@ impl OpenTarget {
         let address = (lookup, &machine.outbound);
         let call = match &target.kind {
             TargetKind::Command(spec) => {
-                Callable::Command(CommandTarget::new(spec, folder, variables))
+                let supervision = machine.supervision.clone();
+                Callable::Command(CommandTarget::new(spec, (folder, variables), supervision))
             }
             TargetKind::Http(spec) => {
                 Callable::Http(Box::new(HttpTarget::http(spec, &environment, address)?))

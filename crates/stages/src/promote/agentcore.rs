@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use ratchet_agent::aws_signer::{AwsIdentity, AwsSigner, UnsignedRequest};
 use ratchet_agent::environment::Variables;
+use ratchet_core::backoff::{Backoff, FailedAttempt};
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::promotion::agent_version::AgentVersion;
 use ratchet_core::promotion::runtime::{
     DEFAULT_ENDPOINT, DeployFile, RuntimeSettings, WantedRuntime, token,
 };
 use ratchet_core::record::limit::elide;
+use ratchet_remote::backoff_clock::BackoffClock;
 use ratchet_remote::http;
 use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use reqwest::{Client, Method, Request, StatusCode, Url, redirect};
@@ -23,8 +25,14 @@ const SERVICE: &str = "bedrock-agentcore";
 const ENDPOINT_VARIABLE: &str = "AWS_ENDPOINT_URL_BEDROCK_AGENTCORE_CONTROL";
 /// Timeout of one request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
-/// Pauses between two looks at a runtime: the first, and the longest.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
+/// Pauses between two looks at a runtime.
+const PAUSES: Backoff = Backoff {
+    max_attempts: u32::MAX,
+    first: Duration::from_millis(200),
+    cap: Duration::from_secs(5),
+    max_retry_after: Duration::ZERO,
+    max_elapsed: Duration::MAX,
+};
 /// Bytes of an error response that are quoted.
 const QUOTED_BYTES: usize = 500;
 /// Pages of runtimes that are read.
@@ -60,6 +68,7 @@ pub async fn deploy_runtime(
     (agent, environment): (&str, &str),
     version: &AgentVersion,
     lookup: Variables<'_>,
+    clock: &dyn BackoffClock,
 ) -> Result<DeployedRuntime, RuntimeFault> {
     let text = tokio::fs::read_to_string(file).await;
     let text = text.map_err(|error| lasting(format!("{}: {error}", file.display())))?;
@@ -69,18 +78,23 @@ pub async fn deploy_runtime(
     let parsed = DeployFile::parse(&text).map_err(named)?;
     let settings = parsed.settings(agent, environment).map_err(named)?;
     let wanted = settings.wanted(version, environment, lookup).map_err(named)?;
-    ControlPlane::open(settings, lookup).await?.deploy(&wanted).await
+    ControlPlane::open(settings, lookup, clock).await?.deploy(&wanted).await
 }
 
 /// A client of AgentCore's control plane in one region.
-struct ControlPlane {
+struct ControlPlane<'a> {
     client: Client,
     signer: AwsSigner,
     base: String,
+    clock: &'a dyn BackoffClock,
 }
 
-impl ControlPlane {
-    async fn open(settings: &RuntimeSettings, lookup: Variables<'_>) -> Result<Self, RuntimeFault> {
+impl<'a> ControlPlane<'a> {
+    async fn open(
+        settings: &RuntimeSettings,
+        lookup: Variables<'_>,
+        clock: &'a dyn BackoffClock,
+    ) -> Result<Self, RuntimeFault> {
         let region = &settings.region;
         let entered = settings.control.as_ref().map(|value| value.resolve("control", lookup));
         let entered = entered.transpose().map_err(|missing| lasting(missing.to_string()))?;
@@ -97,7 +111,7 @@ impl ControlPlane {
             .map_err(|error| lasting(format!("cannot start an HTTP client: {error}")))?;
         let signer = AwsSigner::open(AwsIdentity::Ambient, region, SERVICE).await;
         let signer = signer.map_err(|error| lasting(error.to_string()))?;
-        Ok(Self { client, signer, base: base.trim_end_matches('/').to_owned() })
+        Ok(Self { client, signer, base: base.trim_end_matches('/').to_owned(), clock })
     }
 
     async fn deploy(&self, wanted: &WantedRuntime) -> Result<DeployedRuntime, RuntimeFault> {
@@ -171,7 +185,7 @@ impl ControlPlane {
                 self.put(&format!("{runtime}runtime-endpoints/"), &request).await?;
             }
         }
-        let mut pause = PAUSES.0;
+        let mut looks = 0;
         loop {
             let seen = self.settled(&path).await?;
             if is_there(&seen) {
@@ -181,23 +195,32 @@ impl ControlPlane {
             if text(&seen, "status") != "READY" || is_ours {
                 return Err(failed("the endpoint", &seen));
             }
-            tokio::time::sleep(pause).await;
-            pause = pause.saturating_mul(2).min(PAUSES.1);
+            looks += 1;
+            self.pause(looks).await;
         }
     }
 
     /// Waits until a runtime or an endpoint does not change any more. Whoever calls has a timeout.
     async fn settled(&self, path: &str) -> Result<Value, RuntimeFault> {
-        let mut pause = PAUSES.0;
+        let mut looks = 0;
         loop {
             let seen = self.call(Method::GET, path, None).await?;
             let seen = seen.ok_or_else(|| passing(format!("{path} is not there")))?;
             if !["CREATING", "UPDATING"].contains(&text(&seen, "status")) {
                 return Ok(seen);
             }
-            tokio::time::sleep(pause).await;
-            pause = pause.saturating_mul(2).min(PAUSES.1);
+            looks += 1;
+            self.pause(looks).await;
         }
+    }
+
+    async fn pause(&self, looks: u32) {
+        let looked = FailedAttempt {
+            attempt: looks,
+            jitter: self.clock.jitter(),
+            ..FailedAttempt::default()
+        };
+        self.clock.pause(PAUSES.delay(looked).unwrap_or(PAUSES.cap)).await;
     }
 
     async fn put(&self, path: &str, body: &Value) -> Result<Value, RuntimeFault> {

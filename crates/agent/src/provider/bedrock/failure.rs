@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use aws_sdk_bedrockruntime::config::http::HttpResponse;
 use aws_sdk_bedrockruntime::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use ratchet_core::backoff;
 use ratchet_core::secret::Secret;
 
 use super::bounded_body::BodyError;
@@ -17,7 +18,7 @@ where
 {
     let Some(answer) = error.raw_response() else { return unsent(error) };
     let status = answer.status().as_u16();
-    let after = answer.headers().get("retry-after").and_then(|after| after.parse().ok());
+    let retry_after = backoff::retry_after(|name| answer.headers().get(name));
     match error.as_service_error() {
         Some(_) if answer.status().is_success() => {
             ModelError::MalformedResponse(http::innermost(error))
@@ -26,7 +27,7 @@ where
             let (code, words) = (failure.code().unwrap_or_default(), failure.message());
             let why =
                 redact_secrets(&format!("{code}: {}", words.unwrap_or_default()), key.into_iter());
-            of_service(status, after.map(Duration::from_secs), code, why)
+            of_service(status, retry_after, code, why)
         }
         // Headers arrived, the body did not.
         None => ModelError::CutStream(http::innermost(error)),

@@ -106,10 +106,12 @@ impl AccuracyJudge {
                 }
                 Err(error) => {
                     spent.add_bill(error.bill());
+                    // Its text may have the provider's reply, which is for the operator alone.
+                    warn!(%error, "the judge did not answer");
                     if !is_worth_another(&error) {
-                        return Err(spent.without_verdict(error.to_string()));
+                        return Err(spent.without_verdict(error.without_reply()));
                     }
-                    error.to_string()
+                    error.without_reply()
                 }
             };
             failed.jitter = self.clock.jitter();

@@ -21,6 +21,7 @@ use ratchet_core::secret::Secret;
 use ratchet_remote::ratchet::experiments::TrialView;
 use ratchet_store::blocking::run_blocking;
 use serde_json::Value;
+use tracing::warn;
 
 use super::{CallFault, CallLimits, TargetAnswer, TargetMachine};
 
@@ -133,11 +134,16 @@ impl ClaudeTarget {
 
 fn fault(error: RunError) -> CallFault {
     match error {
-        RunError::Model(error) if error.is_passing() => CallFault::transient(error.to_string()),
+        RunError::Model(error) => {
+            // Its text may have the provider's reply, which is for the operator alone.
+            warn!(%error, "the model of a target did not answer");
+            let is_transient = error.is_passing();
+            CallFault { why: error.without_reply(), is_transient, retry_after: None }
+        }
         RunError::Claude(error @ (ClaudeError::Ended(_) | ClaudeError::TooSlow { .. })) => {
             CallFault::transient(error.to_string())
         }
-        other => CallFault::lasting(other.to_string()),
+        RunError::Claude(other) => CallFault::lasting(other.to_string()),
     }
 }
 

@@ -2,11 +2,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 
+use ratchet_agent::claude::watchdog::{SupervisedGroup, Supervision};
 use ratchet_core::experiment::target::CommandSpec;
 use ratchet_core::experiment::trial::CallTrace;
 use ratchet_core::record::limit::elide;
 use ratchet_remote::ratchet::experiments::TrialView;
-use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 
@@ -24,25 +24,14 @@ pub(super) struct CommandTarget {
     arguments: Vec<String>,
     folder: PathBuf,
     variables: BTreeMap<String, String>,
-}
-
-/// Ends a process and its group when it is dropped, however the call ends.
-struct Group(Option<Pid>);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if let Some(pid) = self.0 {
-            // It may have ended by itself.
-            let _ended = kill_process_group(pid, Signal::KILL);
-        }
-    }
+    supervision: Supervision,
 }
 
 impl CommandTarget {
     pub(super) fn new(
         spec: &CommandSpec,
-        folder: &Path,
-        variables: BTreeMap<String, String>,
+        (folder, variables): (&Path, BTreeMap<String, String>),
+        supervision: Supervision,
     ) -> Self {
         let mut words = spec.command.iter().cloned();
         let folder =
@@ -52,6 +41,7 @@ impl CommandTarget {
             arguments: words.collect(),
             folder,
             variables,
+            supervision,
         }
     }
 
@@ -61,20 +51,28 @@ impl CommandTarget {
         trace: &CallTrace,
         limits: CallLimits,
     ) -> Result<TargetAnswer, CallFault> {
-        let mut child = self.spawn(trial, trace)?;
-        let pid = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
-        let _group = Group(pid);
+        let (mut child, mut group) = self.spawn(trial, trace)?;
         let input = serde_json::to_vec(&trial.input).unwrap_or_default();
-        let work = exchange(&mut child, &input, limits.max_output_bytes);
-        let ended = tokio::time::timeout(limits.timeout, work).await;
         let seconds = limits.timeout.as_secs();
-        let (status, stdout, stderr) =
-            ended.map_err(|_| CallFault::transient(format!("no answer within {seconds} s")))??;
+        let (status, stdout, stderr) = tokio::select! {
+            ended = exchange(&mut child, &input, limits.max_output_bytes) => ended?,
+            () = tokio::time::sleep(limits.timeout) => {
+                return Err(CallFault::transient(format!("no answer within {seconds} s")));
+            }
+            () = group.lost() => {
+                return Err(CallFault::transient("the process that supervises it has ended"));
+            }
+        };
         answer(status, stdout, &stderr)
     }
 
-    fn spawn(&self, trial: &TrialView, trace: &CallTrace) -> Result<Child, CallFault> {
-        Command::new(&self.program)
+    fn spawn(
+        &self,
+        trial: &TrialView,
+        trace: &CallTrace,
+    ) -> Result<(Child, SupervisedGroup), CallFault> {
+        let mut command = Command::new(&self.program);
+        command
             .args(&self.arguments)
             .current_dir(&self.folder)
             .envs(&self.variables)
@@ -82,10 +80,9 @@ impl CommandTarget {
             .env("RATCHET_EXPERIMENT_ITEM", &trial.item)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true)
-            .spawn()
+            .stderr(Stdio::piped());
+        let started = self.supervision.spawn(&mut command);
+        started
             .map_err(|error| CallFault::lasting(format!("cannot start {}: {error}", self.program)))
     }
 }

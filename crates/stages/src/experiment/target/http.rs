@@ -1,18 +1,17 @@
 /// Agents in AgentCore Runtime.
 mod arn;
 
-use std::time::Duration;
-
 use ratchet_agent::aws_signer::{AwsSigner, UnsignedRequest};
 use ratchet_agent::environment::Variables;
 use ratchet_agent::sse::SseReader;
+use ratchet_core::backoff;
 use ratchet_core::experiment::target::{AgentCoreSpec, HttpSpec, TargetEnvironment, TargetValue};
 use ratchet_core::experiment::trial::CallTrace;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::record::limit::elide;
 use ratchet_remote::http;
 use ratchet_remote::ratchet::experiments::TrialView;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Body, Client, Method, Request, Response, StatusCode, Url, redirect};
 use serde_json::Value;
 
@@ -268,14 +267,14 @@ fn too_long(max_bytes: usize) -> CallFault {
 
 /// Faults of the infrastructure are 408, 429 and 5xx; any other refusal would be repeated.
 async fn refused(status: StatusCode, response: Response) -> CallFault {
-    let retry_after = response.headers().get(RETRY_AFTER);
-    let retry_after = retry_after.and_then(|value| value.to_str().ok()?.parse().ok());
+    let headers = response.headers();
+    let retry_after = backoff::retry_after(|name| headers.get(name)?.to_str().ok());
     let said = bounded(response, QUOTED_BYTES * 8).await.unwrap_or_default();
     let said = String::from_utf8_lossy(&said).into_owned();
     let why = format!("it returned {status}: {}", elide(said.trim(), QUOTED_BYTES));
     let is_transient = status.is_server_error()
         || [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS].contains(&status);
-    CallFault { why, is_transient, retry_after: retry_after.map(Duration::from_secs) }
+    CallFault { why, is_transient, retry_after }
 }
 
 async fn bounded(mut response: Response, max_bytes: usize) -> Result<Vec<u8>, CallFault> {

@@ -17,6 +17,7 @@ use ratchet_remote::ratchet::experiments::TrialView;
 use ratchet_store::catalog::PromptReferences;
 use serde::Deserialize;
 use serde_json::Value;
+use tracing::warn;
 
 use super::{CallFault, CallLimits, TargetAnswer, TargetError, TargetMachine, invalid};
 use crate::experiment::site::ExperimentSite;
@@ -85,8 +86,10 @@ impl PromptTarget {
         let ended =
             ended.map_err(|_| CallFault::transient(format!("no answer within {seconds} s")))?;
         let answer = ended.map_err(|error| {
+            // Its text may have the provider's reply, which is for the operator alone.
+            warn!(%error, "the model of a target did not answer");
             let is_transient = error.is_passing();
-            CallFault { why: error.to_string(), is_transient, retry_after: None }
+            CallFault { why: error.without_reply(), is_transient, retry_after: None }
         })?;
         if answer.text.len() > limits.max_output_bytes {
             let most = limits.max_output_bytes;

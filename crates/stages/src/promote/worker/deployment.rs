@@ -91,7 +91,7 @@ pub(super) async fn deploy(
         DeployTarget::AgentCore(file) => {
             let (lookup, named) =
                 (|name: &str| std::env::var(name).ok(), (&*order.agent, &*order.environment));
-            let work = deploy_runtime(file, named, &order.content, &lookup);
+            let work = deploy_runtime(file, named, &order.content, &lookup, &*worker.pace);
             // It goes on in AWS: another attempt finds out how it ended.
             let ended = tokio::time::timeout(timeout, work).await.map_err(|_elapsed| {
                 DeployFault::passing(format!("not ready within {timeout:?}"))
