@@ -61,7 +61,18 @@ pub(super) fn furnish(writer: &Writer<'_>) -> Places {
     places.insert("chat-target", TARGET.to_owned());
     places.insert("target-chat", target_chat(writer, "Where is my *parcel*?"));
     places.insert("agent", agent(writer));
+    places.insert("public-trace", public_link(writer, ("traces", &places["trace"])));
+    places.insert("public-session", public_link(writer, ("sessions", &places["session"])));
     places
+}
+
+/// Creates the public link of a trace or a session. Returns its token.
+pub(super) fn public_link(writer: &Writer<'_>, (kind, id): (&str, &str)) -> String {
+    let page = format!("/project/{PROJECT}/{kind}/{}", encode(id));
+    let published = writer.submit(&page, &format!("{page}/publish"), &[("set", "yes")]);
+    let shown = writer.page(&published);
+    let (_, rest) = shown.split_once("href=\"/public/").expect("a public link on the page");
+    rest.split('"').next().unwrap().to_owned()
 }
 
 /// An evaluator with the offline judge, without a rule: nothing is judged.

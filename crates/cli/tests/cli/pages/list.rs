@@ -114,6 +114,8 @@ pub(super) const PAGES: &[Listed] = &[
     },
     Listed { name: "settings-audit", address: "/project/{project}/settings/audit" },
     Listed { name: "settings-projects", address: "/project/{project}/settings/projects" },
+    Listed { name: "public-trace", address: "/public/{public-trace}" },
+    Listed { name: "public-session", address: "/public/{public-session}" },
     Listed { name: "gallery", address: "/ui/gallery" },
     Listed { name: "api-docs", address: "/api/docs" },
 ];
@@ -124,7 +126,8 @@ pub(super) type Places = BTreeMap<&'static str, String>;
 impl Listed {
     /// Whether it needs nothing but a project.
     pub(super) fn is_about_a_project(&self) -> bool {
-        self.address.matches('{').count() == 1
+        let rest = self.address.strip_prefix("/project/{project}");
+        rest.is_some_and(|rest| !rest.contains('{'))
     }
 
     /// The address on a server where these things are.

@@ -3,7 +3,8 @@ use serde_json::{Value, json};
 
 use super::words;
 use crate::pages::furnish::{
-    agent, chat, connection, dashboard, evaluator, promotion, target, target_chat, webhook,
+    agent, chat, connection, dashboard, evaluator, promotion, public_link, target, target_chat,
+    webhook,
 };
 use crate::pages::list::Places;
 use crate::pages::stage::TARGET;
@@ -73,6 +74,8 @@ pub(crate) fn seed(server: &Ratchet) -> Places {
         place("chat-target", TARGET),
         place("target-chat", &target_chat(&hand.0, &all)),
         place("agent", &agent(&hand.0)),
+        place("public-trace", &public_link(&hand.0, ("traces", TRACE))),
+        place("public-session", &public_link(&hand.0, ("sessions", &all_of_a_name()))),
         place("before", &before),
         place("after", &after),
         place("gate", &gate),
