@@ -149,6 +149,112 @@ fn the_store_makes_private_files_only() {
     );
 }
 
+/// Files outside the store that write elsewhere than in a data folder: what a user names, the
+/// importer's checkpoints, and workspaces of agents.
+const WRITERS_ELSEWHERE: [&str; 8] = [
+    "crates/stages/src/weekly_report/learnings_file.rs",
+    "crates/stages/src/data_target/live_run.rs",
+    "crates/stages/src/experiment/target/claude.rs",
+    "crates/cli/src/cmd/demo.rs",
+    "crates/cli/src/cmd/gate/output.rs",
+    "crates/cli/src/cmd/label/files.rs",
+    "crates/cli/src/cmd/import/langfuse/checkpoint.rs",
+    "crates/cli/src/cmd/score/external_verdicts.rs",
+];
+
+/// Lines outside tests that write files with the permissions of the umask.
+fn umask_writes(file: &SourceFile) -> Vec<Offence> {
+    let calls =
+        ["fs::write(", "File::create", "fs::create_dir", "DirBuilder::new", "OpenOptions::new"];
+    let product = file.lines().take_while(|(_, line)| line.trim() != "mod tests {");
+    let broken = product.filter(|(_, line)| calls.iter().any(|call| line.contains(call)));
+    broken.map(|(number, line)| file.offence(number, line.trim())).collect()
+}
+
+#[test]
+fn stages_and_commands_write_private_files_into_data_folders() {
+    let sample = |text: &str| {
+        let path = "crates/stages/src/a.rs".to_owned();
+        umask_writes(&SourceFile { path, text: text.to_owned() }).len()
+    };
+    assert_eq!(sample("std::fs::write(&file, text)?;\nmod tests {\nfs::write(a, b)"), 1);
+    assert_eq!(sample("private_files::replace(&file, text)?;"), 0);
+    let covers = |path: &str| {
+        let is_there = matches!(crate_of(path), Some("stages" | "cli" | "server" | "web"));
+        is_there && is_product(path) && !WRITERS_ELSEWHERE.contains(&path)
+    };
+    let files = repository();
+    let offences = files.iter().filter(|file| covers(&file.path)).flat_map(umask_writes);
+    report(
+        offences.collect(),
+        "write into a data folder through private_files, or list a file that writes elsewhere",
+    );
+}
+
+/// The folder of a data folder that a line names: `data.join("prompts")`, or a constant.
+fn data_folder_named(line: &str) -> Option<&str> {
+    let starts = ["data.join(\"", "FOLDER: &str = \"", "_FILE: &str = \""];
+    let (_, rest) = starts.iter().find_map(|start| line.split_once(start))?;
+    let path = rest.split('"').next()?;
+    // A single file is part of no folder.
+    path.split_once('/').map(|(folder, _)| folder).or((!path.contains('.')).then_some(path))
+}
+
+/// Folders that the code names and that a backup has in another way or not at all.
+const NOT_COPIED: [&str; 5] = ["media", "tmp", ".claude", "secret.key", "ballast"];
+
+#[test]
+fn folders_of_the_data_folder_are_backed_up() {
+    let named = |line| data_folder_named(line);
+    assert_eq!(named(r#"const FOLDER: &str = "offline/success";"#), Some("offline"));
+    assert_eq!(named(r#"let own = data.join("prompts").join(file);"#), Some("prompts"));
+    assert_eq!(named(r#"const SECRET_FILE: &str = "secret.key";"#), None);
+    let files = repository();
+    let tree = files.iter().find(|file| file.path.ends_with("backup/tree.rs")).unwrap();
+    let covers = |path: &str| {
+        is_product(path) && matches!(crate_of(path), Some("core" | "store" | "stages" | "cli"))
+    };
+    let mut offences = Vec::new();
+    for file in files.iter().filter(|file| covers(&file.path)) {
+        let product = file.lines().take_while(|(_, line)| line.trim() != "mod tests {");
+        for (number, line) in product {
+            let Some(folder) = data_folder_named(line) else { continue };
+            let is_copied = tree.text.contains(&format!("\"{folder}\""));
+            if !is_copied && !NOT_COPIED.contains(&folder) {
+                offences.push(file.offence(number, folder));
+            }
+        }
+    }
+    report(offences, "add the folder to those of a backup (backup/tree.rs), or to NOT_COPIED");
+}
+
+/// Lines that read `Retry-After` in a file that does not parse it with `core::backoff`.
+fn own_retry_after(file: &SourceFile) -> Vec<Offence> {
+    if file.text.contains("parse_retry_after") || file.text.contains("backoff::retry_after") {
+        return Vec::new();
+    }
+    let reads = ["get(RETRY_AFTER", "get(\"retry-after\"", "get(header::RETRY_AFTER"];
+    let lines = file.lines().filter(|(_, line)| reads.iter().any(|read| line.contains(read)));
+    lines.map(|(number, line)| file.offence(number, line.trim())).collect()
+}
+
+#[test]
+fn waits_that_responses_ask_for_are_read_in_one_way() {
+    let sample = |text: &str| {
+        let path = "crates/stages/src/a.rs".to_owned();
+        own_retry_after(&SourceFile { path, text: text.to_owned() }).len()
+    };
+    let read = "let after = headers.get(RETRY_AFTER);\n";
+    assert_eq!(sample(&format!("{read}let seconds = after.parse().ok();")), 1);
+    assert_eq!(sample(&format!("{read}let wait = parse_retry_after(after, now);")), 0);
+    let files = repository();
+    let product = files.iter().filter(|file| is_product(&file.path));
+    report(
+        product.flat_map(own_retry_after).collect(),
+        "read Retry-After with core::backoff: it may be a date or have a fraction",
+    );
+}
+
 #[test]
 fn macros_are_not_ours_to_write() {
     LineRule {

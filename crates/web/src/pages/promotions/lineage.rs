@@ -66,7 +66,7 @@ fn serving(ctx: &RequestContext, history: &[Serving]) -> Markup {
     let columns = vec![
         Column::wide("Environment"),
         Column::text("Version"),
-        Column::text("Since"),
+        Column::text("Deployed"),
         Column::text("Promotion"),
     ];
     let row = |(environment, one): (&str, &Serving)| Row {

@@ -75,7 +75,7 @@ impl TraceRun {
 }
 
 pub(super) fn step_id(text: &str) -> PageResult<ObservationId> {
-    ObservationId::parse(text).map_err(|_| PageError::not_there("step"))
+    ObservationId::parse(text).map_err(|_| PageError::not_there("observation"))
 }
 
 pub(super) async fn trace(web: &Web, ctx: &RequestContext, id: TraceId) -> PageResult<Trace> {
@@ -91,7 +91,7 @@ pub(super) async fn step(
     id: &ObservationId,
 ) -> PageResult<Observation> {
     let found = web.store.telemetry.observation(ctx.project_id(), id.clone()).await?;
-    found.filter(|step| step.trace == *trace).ok_or_else(|| PageError::not_there("step"))
+    found.filter(|step| step.trace == *trace).ok_or_else(|| PageError::not_there("observation"))
 }
 
 async fn steps(
