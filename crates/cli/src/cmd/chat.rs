@@ -194,9 +194,10 @@ pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<Outcome> {
     }
     if let Some(url) = &args.server {
         let config = Config::load(&args.config, Vec::new())?;
-        let venue = Venue { server: data_target::server(url, &config.credentials)?, set_up: None };
+        let connection =
+            ChatConnection { server: data_target::server(url, &config.credentials)?, set_up: None };
         return runtime::block_on(async {
-            converse(args, &venue, &mut StopSignals::listen()?).await
+            converse(args, &connection, &mut StopSignals::listen()?).await
         });
     }
     let mut config = Config::load(&args.config, args.flags()?)?;
@@ -218,7 +219,7 @@ pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<Outcome> {
 
 /// Where a conversation takes place.
 #[derive(Debug)]
-struct Venue {
+struct ChatConnection {
     server: RatchetClient,
     /// Setup URL for the first owner, while there is no user.
     set_up: Option<String>,
@@ -239,8 +240,9 @@ async fn attach(
         );
     }
     eprintln!("through {url}, which runs on {}", config.data.display());
-    let venue = Venue { server: data_target::server(url, credentials)?, set_up: None };
-    converse(args, &venue, &mut StopSignals::listen()?).await
+    let connection =
+        ChatConnection { server: data_target::server(url, credentials)?, set_up: None };
+    converse(args, &connection, &mut StopSignals::listen()?).await
 }
 
 /// Runs a server for as long as the conversation lasts.
@@ -253,14 +255,16 @@ async fn host(args: &ChatArgs, config: &Config) -> anyhow::Result<Outcome> {
     let secret_key = Secret::new(key.secret_key.expose());
     let credentials =
         Credentials { public_key: Some(key.public_key), secret_key: Some(secret_key) };
-    let venue =
-        Venue { server: data_target::server(&url, &credentials)?, set_up: server.set_up_url() };
+    let connection = ChatConnection {
+        server: data_target::server(&url, &credentials)?,
+        set_up: server.set_up_url(),
+    };
     let (stopper, stop) = shutdown::signal();
     let mut stops = StopSignals::listen()?;
     let serving = server.run(stop);
     tokio::pin!(serving);
     let talked = tokio::select! {
-        talked = converse(args, &venue, &mut stops) => talked,
+        talked = converse(args, &connection, &mut stops) => talked,
         served = &mut serving => return served.map(|()| Outcome::Done),
     };
     // The key is not needed any more.
@@ -277,7 +281,7 @@ async fn host(args: &ChatArgs, config: &Config) -> anyhow::Result<Outcome> {
 
 async fn converse(
     args: &ChatArgs,
-    venue: &Venue,
+    connection: &ChatConnection,
     stops: &mut StopSignals,
 ) -> anyhow::Result<Outcome> {
     let message = args.print.as_deref().map(one_shot::message).transpose()?;
@@ -287,7 +291,7 @@ async fn converse(
         // An existing chat gets all of them with the next message.
         others.append(&mut texts);
     }
-    let server = &venue.server;
+    let server = &connection.server;
     let (client, chat) = ChatClient::open(server, &args.beginning(server).await?, &texts).await?;
     eprint!("{}", chat.greeting());
     if let Some(change) = args.change() {
@@ -304,7 +308,7 @@ async fn converse(
     let ability = if args.json { TerminalMode::Lines } else { TerminalMode::find() };
     if io::stdin().is_terminal() {
         let page = screen.pages.as_ref().map(|pages| format!("{pages}/chats/{}", chat.id));
-        eprint!("{}", style.paint(&introduction(page, venue, ability), Marks::DIM));
+        eprint!("{}", style.paint(&introduction(page, connection, ability), Marks::DIM));
     }
     let echo = if ability == TerminalMode::Keys { Echo::Shown } else { Echo::Typed };
     let mut talk = TerminalChat::new(client, screen, echo, &chat);
@@ -329,12 +333,16 @@ fn looks() -> (OutputTarget, Style) {
 }
 
 /// Hints at the start of a new chat.
-fn introduction(page: Option<String>, venue: &Venue, ability: TerminalMode) -> String {
+fn introduction(
+    page: Option<String>,
+    connection: &ChatConnection,
+    ability: TerminalMode,
+) -> String {
     let mut text = String::new();
     if let Some(page) = page {
         text.push_str(&format!("  in a browser: {page}\n"));
     }
-    if let Some(set_up) = &venue.set_up {
+    if let Some(set_up) = &connection.set_up {
         let words = "there is no account yet; create the owner account:";
         text.push_str(&format!("  {words}\n  {set_up}\n"));
     }

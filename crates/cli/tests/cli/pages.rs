@@ -23,11 +23,11 @@ mod trace;
 /// Lists: filters, rows, what is done with chosen ones.
 mod lists;
 /// What lists give: one row beside them, and files.
-mod taken;
+mod exports;
 /// What pages let people do with what they show.
 mod acting;
 mod people;
-mod shelf;
+mod prompts;
 /// Compared runs, and chats with targets.
 mod experiments;
 /// Reviews of queue items.
@@ -46,7 +46,7 @@ mod around;
 /// Dashboards of one's own.
 mod boards;
 /// Setting up, signing in, one's own account.
-mod doors;
+mod sign_in;
 /// What pages cost when there is much to show.
 mod budget;
 mod screenshots;

@@ -36,7 +36,7 @@ mod notifications;
 /// SSE streams: limits, resumption and end.
 mod streams;
 /// Redaction of agents' output.
-mod hushed;
+mod stream_redaction;
 /// Many chats with many clients at once.
 mod crowd;
 /// Feedback from web pages, and on the product.

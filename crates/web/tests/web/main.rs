@@ -41,7 +41,7 @@ mod set_up;
 mod account;
 mod csrf;
 /// A project that has one of everything.
-mod shop;
+mod seeded_project;
 /// Who may see and do what.
 mod review;
 /// Weeks of reviews.

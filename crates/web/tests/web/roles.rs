@@ -9,7 +9,7 @@ use ratchet_store::catalog::{QueueId, Role};
 use ratchet_testkit::build::START;
 
 use crate::browser::{Answer, Browser, Site, id};
-use crate::shop::{Ids, OURS, Shop};
+use crate::seeded_project::{Ids, OURS, Shop};
 
 /// A form that says something in every field that any form has, so that it is a valid one of many.
 const FORM: &str = "sure=yes&name=walk-x&text=hello&note=hello&version=1&label=production&\

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use crate::browser::{Browser, Site};
 use crate::chats::send;
 use crate::playground::connect;
-use crate::shop::Shop;
+use crate::seeded_project::Shop;
 
 async fn members(site: &Site) -> [Browser; 2] {
     let mut members = Vec::new();

@@ -71,14 +71,14 @@ enum About {
 
 /// Input from the terminal and the system.
 #[derive(Debug)]
-struct Senses {
+struct TerminalInput {
     keys: Receiver<Key>,
     resized: Stream,
     woken: Stream,
     clock: Interval,
 }
 
-impl Senses {
+impl TerminalInput {
     fn open() -> anyhow::Result<Self> {
         let listen = |kind| signal(kind).context("cannot listen for signals");
         Ok(Self {
@@ -110,8 +110,8 @@ impl<'a> Full<'a> {
 
     /// Runs until the person quits.
     pub(crate) async fn run(mut self, stops: &mut StopSignals) -> anyhow::Result<Outcome> {
-        let mut senses = Senses::open()?;
-        let ended = self.run_all(&mut senses, stops).await;
+        let mut input = TerminalInput::open()?;
+        let ended = self.run_all(&mut input, stops).await;
         let erase = self.pane.erase();
         let rest = self.talk.screen.fresh();
         let resume = format!("ratchet chat --resume {}", self.talk.client.id());
@@ -122,7 +122,7 @@ impl<'a> Full<'a> {
 
     async fn run_all(
         &mut self,
-        senses: &mut Senses,
+        input: &mut TerminalInput,
         stops: &mut StopSignals,
     ) -> anyhow::Result<Outcome> {
         loop {
@@ -132,7 +132,7 @@ impl<'a> Full<'a> {
             let (sender, mut updates) = mpsc::channel(QUEUE);
             let next = tokio::select! {
                 lost = events.pass_on(sender) => return Err(lost),
-                next = self.follow(&mut updates, senses, stops) => next?,
+                next = self.follow(&mut updates, input, stops) => next?,
             };
             match next {
                 Ok(outcome) => return Ok(outcome),
@@ -146,7 +146,7 @@ impl<'a> Full<'a> {
     async fn follow(
         &mut self,
         updates: &mut Receiver<StreamUpdate>,
-        senses: &mut Senses,
+        input: &mut TerminalInput,
         stops: &mut StopSignals,
     ) -> anyhow::Result<Result<Outcome, Next<'a>>> {
         self.write("")?;
@@ -156,19 +156,19 @@ impl<'a> Full<'a> {
                     self.handle_update(&first, updates).await?;
                     Next::Stay
                 }
-                key = senses.keys.recv() => match key {
+                key = input.keys.recv() => match key {
                     Some(key) => self.press(&key).await?,
                     None => return Ok(Ok(Outcome::Stopped(Signal::Terminate))),
                 },
-                _ = senses.clock.tick(), if self.talk.is_busy => {
+                _ = input.clock.tick(), if self.talk.is_busy => {
                     self.turns = (self.turns + 1) % SPINNER.len();
                     Next::Stay
                 }
-                _ = senses.resized.recv() => {
+                _ = input.resized.recv() => {
                     self.resize();
                     Next::Stay
                 }
-                _ = senses.woken.recv() => {
+                _ = input.woken.recv() => {
                     self.terminal.enter()?;
                     self.resize();
                     Next::Stay

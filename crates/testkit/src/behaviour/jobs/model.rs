@@ -82,8 +82,8 @@ impl ModelJob {
         !self.is_held && matches!(self.is_at, Place::Waiting(at) | Place::Out(at) if at <= now)
     }
 
-    /// Buries a job that is due and has no attempt left.
-    fn bury(&mut self, now: Timestamp) {
+    /// Marks a job as lost that is due and has no attempt left.
+    fn mark_lost(&mut self, now: Timestamp) {
         if self.is_due(now) && self.attempts >= self.max_attempts {
             self.is_at = Place::Dead;
             self.reason = Some("ended without a result".to_owned());
@@ -108,7 +108,7 @@ impl ModelQueue {
         self.shorten(now);
         let running = self.jobs.values().filter(|job| job.is_out(now)).count() as u64;
         let room = claim.max_running.map_or(u64::MAX, |most| most.saturating_sub(running));
-        self.jobs.values_mut().for_each(|job| job.bury(now));
+        self.jobs.values_mut().for_each(|job| job.mark_lost(now));
         let mut due: Vec<(&String, &mut ModelJob)> = Vec::new();
         let mut is_group_busy = self.jobs.values().any(|job| job.in_group && job.is_out(now));
         for (id, job) in &mut self.jobs {
@@ -138,7 +138,7 @@ impl ModelQueue {
     ) -> bool {
         self.shorten(now);
         let job = self.jobs.entry(id.to_owned()).or_insert(new);
-        job.bury(now);
+        job.mark_lost(now);
         let is_granted = job.is_due(now);
         if is_granted {
             job.hand_out(lease, now);

@@ -46,4 +46,4 @@ assert.equal((await get(`/api/public/comments/${comment.id}`)).content, `from ja
 const said = await langfuse.api.commentsGet({ objectType: "TRACE", objectId: trace.id });
 assert.deepEqual(said.data.map((row) => row.id), [comment.id]);
 await langfuse.shutdownAsync();
-console.log("langfuse js 3: rooms ok");
+console.log("langfuse js 3: queues and comments ok");
