@@ -199,6 +199,7 @@ pub(crate) fn agents_of(item: &str) -> usize {
 #[test]
 fn replies_of_providers_are_in_no_fault_and_no_verdict() {
     let model = ScriptedModel::start().unwrap();
+    model.say_always(Reply::rejecting("hush").on("measured against the expected answer"));
     model.say_always(Reply::text("Lisbon").on("Capital of Portugal?"));
     model.say_always(Reply::rejecting("hush"));
     let setting = Setting::new(&[

@@ -189,7 +189,8 @@ fn old_phrases(file: &SourceFile) -> Vec<Offence> {
         phrase.or_else(|| OLD_LABELS.iter().find(|label| is_label(label))).copied()
     };
     let is_shown = |line: &str| !line.trim_start().starts_with("//");
-    let lines = file.lines().filter(|(_, line)| is_shown(line));
+    let product = file.lines().take_while(|(_, line)| *line != "mod tests {");
+    let lines = product.filter(|(_, line)| is_shown(line));
     let lines = lines.filter_map(|(number, line)| Some((number, phrase(line)?)));
     lines.map(|(number, phrase)| file.offence(number, phrase)).collect()
 }
