@@ -263,6 +263,7 @@ impl Reply {
 }
 
 /// A machine whose only judge is the offline one.
+#[derive(Debug)]
 struct OfflineMachine;
 
 /// Targets are stored and listed by requests; no worker runs beside the tests.

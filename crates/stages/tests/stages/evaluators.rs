@@ -32,11 +32,12 @@ use tokio::task::JoinSet;
 
 /// Runs code of evaluators.
 const PYTHON: &str = "/usr/bin/python3";
+const NODE: &str = "/usr/bin/node";
 
 /// A machine whose only judge is the offline one, with or without an interpreter.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct OfflineMachine {
-    runs_python: bool,
+    runs_code: bool,
 }
 
 impl JobEnvironment for OfflineMachine {
@@ -54,8 +55,11 @@ impl JobEnvironment for OfflineMachine {
     }
 
     fn code_interpreter(&self, language: CodeLanguage) -> Option<Vec<String>> {
-        let command = [PYTHON, "-I"].map(str::to_owned).to_vec();
-        (self.runs_python && language == CodeLanguage::Python).then_some(command)
+        let command = match language {
+            CodeLanguage::Python => vec![PYTHON.to_owned(), "-I".to_owned()],
+            CodeLanguage::Typescript => vec![NODE.to_owned()],
+        };
+        self.runs_code.then_some(command)
     }
 
     fn suggestion_texts(&self) -> Result<SuggestionTexts, EnvironmentError> {
@@ -389,7 +393,7 @@ def evaluate(ctx: EvaluationContext) -> EvaluationResult:
 #[tokio::test(flavor = "multi_thread")]
 async fn runs_of_a_dataset_are_judged_with_what_their_items_expect() {
     let mut shop = Evaluating::new().await;
-    shop.worker = worker_on(&shop.data, OfflineMachine { runs_python: true });
+    shop.worker = worker_on(&shop.data, OfflineMachine { runs_code: true });
     shop.store(DocumentKind::Evaluator, code_evaluator(SAME)).await;
     let only = json!([{ "type": "stringOptions", "column": "datasetId", "operator": "any of",
         "value": ["d-1"] }]);
@@ -440,9 +444,38 @@ async fn code_runs_only_through_an_interpreter_of_the_operator() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn code_gives_several_scores_and_runs_in_node_too() {
+    let mut shop = Evaluating::new().await;
+    shop.worker = worker_on(&shop.data, OfflineMachine { runs_code: true });
+    let mut in_node = code_evaluator(
+        "export function evaluate(ctx) {
+            console.log('seen');
+            const length = ctx.observation.output.length;
+            return { scores: [{ name: 'tone', value: 'kind' }, { name: 'length', value: length }] };
+        }",
+    );
+    in_node["versions"][0]["sourceCodeLanguage"] = json!("TYPESCRIPT");
+    shop.store(DocumentKind::Evaluator, in_node).await;
+    shop.store(DocumentKind::EvaluationRule, rule(&json!({}))).await;
+    shop.worker.prepare().await.unwrap();
+    shop.record("t-1", 0, "default").await;
+    let (_, tested) = shop.worker.test(&shop.shop, ("good", 1)).await.unwrap();
+    assert_eq!(tested.len(), 2, "{tested:?}");
+    shop.start();
+    shop.quiet().await;
+    let mut names: Vec<String> =
+        shop.verdicts().await.into_iter().map(|score| score.name).collect();
+    names.sort();
+    assert_eq!(names, ["length", "tone"]);
+    let plan = BackfillPlan { since: None, limit: 10 };
+    let estimate = shop.worker.estimate(&shop.shop, ("good", plan)).await.unwrap();
+    assert_eq!((estimate.records, estimate.judged), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn code_that_fails_says_why() {
     let mut shop = Evaluating::new().await;
-    shop.worker = worker_on(&shop.data, OfflineMachine { runs_python: true });
+    shop.worker = worker_on(&shop.data, OfflineMachine { runs_code: true });
     for (source, why) in [
         ("def evaluate(ctx):\n    raise ValueError('broken rule')", "broken rule"),
         ("def evaluate(ctx):\n    return {'scores': []}", "0 scores"),

@@ -29,6 +29,7 @@ use ratchet_testkit::recording::RecordBatch as _;
 use serde_json::Value;
 
 /// A machine whose judge is the offline one, or cannot be had.
+#[derive(Debug)]
 struct TestMachine {
     has_judge: bool,
 }
@@ -230,6 +231,9 @@ async fn the_review_sample_is_drawn_on_monday_and_announced_once() {
     let url = "https://example.com/";
     let (new, _) = notify::webhook("ops", url, events, &OutboundPolicy::unrestricted()).unwrap();
     let ops = catalog.add_notice_receiver(server.shop.clone(), new, secrets, START).await.unwrap();
+    let on_call = vec!["ann@shop.example".to_owned()];
+    let settings = AgentSettings { on_call, ..AgentSettings::default() };
+    catalog.save_agent(server.shop.clone(), "support".into(), settings, START).await.unwrap();
     let review = server.schedule("review").await;
     assert_eq!(review.cron.to_string(), "0 6 * * MON");
     let recorded = batch(&server.shop).with(trace("t").beginning(0).agent("support")).build();
@@ -243,4 +247,10 @@ async fn the_review_sample_is_drawn_on_monday_and_announced_once() {
         let kinds: Vec<_> = told.iter().map(|one| one.kind).collect();
         assert_eq!(kinds, [NotificationKind::ReviewDrawn]);
     }
+    let secrets = server.data.folder().secrets.clone();
+    let limits = (9, Duration::from_secs(60));
+    let due = catalog.claim_deliveries(limits, secrets, later(8 * 86_400)).await.unwrap();
+    let message: Value = serde_json::from_str(&due[0].message).unwrap();
+    assert_eq!(message["data"]["onCall"], "ann@shop.example", "{message}");
+    assert!(message["data"]["text"].as_str().unwrap().ends_with("On call: ann@shop.example."));
 }
