@@ -50,7 +50,8 @@ struct LocalEnvironment {
     evaluators: EvaluatorConfig,
 }
 
-fn environment(store: &Store, config: &Config) -> Arc<dyn JobEnvironment> {
+/// Returns what scheduled jobs need from this machine.
+pub(crate) fn environment(store: &Store, config: &Config) -> Arc<dyn JobEnvironment> {
     Arc::new(LocalEnvironment {
         store: store.clone(),
         data: config.data.clone(),

@@ -118,6 +118,7 @@ impl Server {
             pace: Arc::new(SystemBackoffClock),
             limits: DeliveryLimits::default(),
         };
+        app.use_environment(local_environment::environment(&folder, config));
         let evaluators = Arc::new(local_environment::evaluation_worker(&folder, config));
         // Before the first trace is recorded, so that none is missed.
         evaluators.prepare().await?;

@@ -21,7 +21,9 @@ use crate::chat::Chats;
 use crate::clock::Clock;
 use crate::experiment::worker::ExperimentWorker;
 use crate::promote::PromotionWorker;
+use crate::review::review_site::{ReviewSite, ReviewSiteResult};
 use crate::review::signal_overrides::accepted;
+use crate::schedule::JobEnvironment;
 use crate::score::evaluators::EvaluationWorker;
 use crate::score::judge_factory::own_signals;
 use crate::score::rubrics::{ReadableRubrics, Rubrics};
@@ -58,6 +60,7 @@ pub struct StateParts {
     /// Turns of chats with targets that wait for an answer.
     target_turns: PermitPool<String>,
     promotions: OnceLock<Arc<PromotionWorker>>,
+    environment: OnceLock<Arc<dyn JobEnvironment>>,
 }
 
 impl AppState {
@@ -78,6 +81,7 @@ impl AppState {
             experiments: OnceLock::new(),
             target_turns: PermitPool::new(TARGET_TURNS, 1),
             promotions: OnceLock::new(),
+            environment: OnceLock::new(),
         }))
     }
 
@@ -241,6 +245,26 @@ impl AppState {
     /// Whether the operator has set up a deployment.
     pub fn can_deploy(&self) -> bool {
         self.promotions().is_some_and(|worker| worker.target.is_some())
+    }
+
+    /// Sets what the operator has configured for scheduled jobs, which pages about them show. Takes
+    /// effect once.
+    pub fn use_environment(&self, environment: Arc<dyn JobEnvironment>) {
+        drop(self.environment.set(environment));
+    }
+
+    /// Returns where the reviews of a project work: here, or on the Langfuse server that its reports
+    /// name.
+    ///
+    /// # Errors
+    /// Fails if the operator's settings are incomplete.
+    pub fn review_site(&self, project: &ProjectId) -> ReviewSiteResult<ReviewSite> {
+        match self.environment.get() {
+            Some(environment) => {
+                Ok(ReviewSite::of_project(&self.store, environment.as_ref(), project)?)
+            }
+            None => Ok(ReviewSite::local(&self.store, project)),
+        }
     }
 
     /// The chats that the server runs, if enabled.

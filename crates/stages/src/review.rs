@@ -10,6 +10,8 @@ pub mod correction;
 pub mod labels;
 /// Sampling of sessions for labelling.
 pub mod sampling;
+/// Agents by name and alias.
+mod known_agents;
 /// Where weekly reviews work.
 pub mod review_site;
 /// Alerts about the weekly review.

@@ -20,6 +20,7 @@ use ratchet_store::project::ProjectId;
 
 pub use environment::{EnvironmentError, JobEnvironment, ReportSettings, SuggestionTexts};
 pub use jobs::ScheduledJobError;
+pub(crate) use scheduler::work_place;
 pub use scheduler::{Scheduler, SchedulerStop};
 
 /// The name of no judge, for jobs that use existing scores.

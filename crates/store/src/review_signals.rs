@@ -1,6 +1,7 @@
 //! Signals of a week's traces: thumbs, judge scores and people's answers, read in one pass.
 
 use ratchet_core::id::TraceId;
+use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
 use ratchet_core::review::allocation::ReviewPlan;
 use ratchet_core::review::category::Category;
 use ratchet_core::review::draw::{DrawCell, WeekDraw};
@@ -14,6 +15,20 @@ use crate::telemetry::{Telemetry, TelemetryEngine};
 pub const THUMBS: &str = "thumbs_feedback";
 pub const QUALITY: &str = "quality";
 pub const CORRECTNESS: &str = "correctness";
+
+/// Returns the current category of a trace from its scores: the latest of each signal counts, and a
+/// person's quality is no judge's.
+pub fn current_category(scores: &[Score]) -> Category {
+    let latest = |name: &str, counts: fn(ScoreSource) -> bool| {
+        let signals = scores.iter().filter(|score| {
+            let is_on_trace = matches!(score.target, ScoreTarget::Trace(_));
+            is_on_trace && score.name == name && counts(score.source)
+        });
+        signals.max_by_key(|score| score.timestamp).and_then(|score| score.value.number())
+    };
+    let thumb = latest(THUMBS, |_| true).map(|number| number >= 0.5);
+    Category::of(thumb, latest(QUALITY, |source| source != ScoreSource::Annotation))
+}
 
 /// Which traces to read. Those of judges and of experiments never count.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +48,17 @@ pub enum AgentScope {
     Named(Vec<String>),
     /// Traces without an agent.
     Unnamed,
+}
+
+impl AgentScope {
+    /// Whether the traces of an agent are in it.
+    pub fn has(&self, agent: Option<&str>) -> bool {
+        match self {
+            Self::All => true,
+            Self::Unnamed => agent.is_none(),
+            Self::Named(names) => agent.is_some_and(|agent| names.iter().any(|name| name == agent)),
+        }
+    }
 }
 
 /// A sample to draw from the traces of a query.

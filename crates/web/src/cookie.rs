@@ -14,6 +14,8 @@ pub(crate) enum Cookie {
     Form,
     /// State of an OIDC sign-in in progress.
     Departure,
+    /// Tells browsers apart where nobody signs in.
+    Browser,
 }
 
 /// Transport of a request; determines the cookie names.
@@ -45,6 +47,8 @@ impl Cookie {
             (Self::Form, Channel::Clear) => "ratchet-form",
             (Self::Departure, Channel::Secure) => "__Host-ratchet-departure",
             (Self::Departure, Channel::Clear) => "ratchet-departure",
+            (Self::Browser, Channel::Secure) => "__Host-ratchet-browser",
+            (Self::Browser, Channel::Clear) => "ratchet-browser",
         }
     }
 

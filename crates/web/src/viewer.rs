@@ -3,6 +3,7 @@ use axum::http::Method;
 use axum::http::request::Parts;
 use ratchet_core::permit_pool::{NoPermit, Permit, PermitPool};
 use ratchet_store::catalog::{Actor, Catalog, LoginUser, Project, Role};
+use uuid::Uuid;
 
 use crate::cookie::Cookie;
 use crate::csrf::{FormToken, RequestUser};
@@ -20,6 +21,8 @@ pub struct Viewer {
     pub role: Role,
     /// CSRF token for forms.
     pub form_token: FormToken,
+    /// Id of the browser, where nobody signs in and it has one.
+    pub browser: Option<Uuid>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +41,9 @@ impl Viewer {
     pub async fn identify(web: &Web, parts: &Parts) -> PageResult<Self> {
         if let Access::Open(_) = web.access {
             let form_token = FormToken::open(web)?;
-            return Ok(Self { who: Identity::Anyone, role: Role::Owner, form_token });
+            let browser = Cookie::Browser.read(&parts.headers);
+            let browser = browser.and_then(|id| Uuid::parse_str(id.expose()).ok());
+            return Ok(Self { who: Identity::Anyone, role: Role::Owner, form_token, browser });
         }
         let Some(token) = Cookie::Session.read(&parts.headers) else {
             return Err(sign_in_first(parts));
@@ -51,7 +56,8 @@ impl Viewer {
             return Err(sign_in_first(parts));
         };
         let form_token = FormToken::of(web, &token)?;
-        Ok(Self { role: signed_in.user.role, who: Identity::Person(signed_in), form_token })
+        let role = signed_in.user.role;
+        Ok(Self { role, who: Identity::Person(signed_in), form_token, browser: None })
     }
 
     /// Actor for the audit log.
@@ -207,7 +213,12 @@ mod tests {
     #[test]
     fn roles_do_what_they_say() {
         let may = |role| {
-            let viewer = Viewer { who: Identity::Anyone, role, form_token: FormToken::blank() };
+            let viewer = Viewer {
+                who: Identity::Anyone,
+                role,
+                form_token: FormToken::blank(),
+                browser: None,
+            };
             assert_eq!(viewer.can_change(), viewer.may_change().is_ok());
             assert_eq!(viewer.can_own(), viewer.may_own().is_ok());
             [viewer.can_change(), viewer.can_own()]

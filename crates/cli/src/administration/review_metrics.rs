@@ -2,14 +2,14 @@
 
 use ratchet_core::review::split_proposal::SplitProposal;
 use ratchet_core::review::weekly::{MonthAccuracy, WeeklyMetrics};
+use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_server::api::agents::AgentRequest;
 use ratchet_server::api::rebalancing::RebalanceRequest;
-use ratchet_server::api::review_metrics::{MonthsView, ReviewMetricsRequest};
+use ratchet_server::api::review_metrics::{MonthsRequest, MonthsView, ReviewMetricsRequest};
 use ratchet_server::clock::Clock;
 use ratchet_stages::data_target::DataTarget;
 use ratchet_stages::review::rebalancing;
 use ratchet_stages::review::review_site::ReviewSite;
-use ratchet_stages::review::weekly_metrics;
 use ratchet_store::project::ProjectId;
 
 use super::Administration;
@@ -34,15 +34,19 @@ impl Administration {
     }
 
     /// Agent and judge accuracy by month, oldest first.
-    pub(crate) async fn month_metrics(&self, project: &str) -> anyhow::Result<Vec<MonthAccuracy>> {
+    pub(crate) async fn month_metrics(
+        &self,
+        project: &str,
+        request: MonthsRequest,
+    ) -> anyhow::Result<Vec<MonthAccuracy>> {
         match &self.0 {
             DataTarget::Folder(folder) => {
                 let project = ProjectId::parse(project)?;
-                Ok(weekly_metrics::months(&ReviewSite::local(folder, &project)).await?)
+                Ok(request.read(&ReviewSite::local(folder, &project)).await?)
             }
             DataTarget::Server(server) => {
                 let path = ["v1", "projects", project, "metrics", "months"];
-                Ok(server.get::<MonthsView>(&path).await?.months)
+                Ok(server.get_with::<MonthsView>(&path, &request.pairs()).await?.months)
             }
         }
     }
@@ -79,7 +83,7 @@ impl Administration {
             }
             DataTarget::Server(_) => {
                 let (agent, split) = rebalancing::acceptable(proposal)?;
-                let flagged_share = Some(split.flagged_share);
+                let flagged_share = Maybe::Value(split.flagged_share);
                 let request = AgentRequest { flagged_share, ..AgentRequest::default() };
                 self.save_agent(project, agent, request).await?;
             }

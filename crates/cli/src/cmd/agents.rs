@@ -1,4 +1,5 @@
 use clap::{Args, Subcommand};
+use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_server::api::agents::{AgentRequest, AgentView, AgentsView, PolicyRequest};
 
 use crate::data_target::{self, ProjectArgs};
@@ -70,6 +71,10 @@ struct SetArgs {
     /// Traces that people review per week
     #[arg(long, value_name = "N")]
     review_capacity: Option<u32>,
+    /// Share of the reviews without feedback for traces that the judge flagged (W5), from 0 to 1, or
+    /// "default"; `ratchet metrics rebalance` proposes one
+    #[arg(long, value_name = "SHARE", value_parser = split_share)]
+    flagged_share: Option<SplitShare>,
     /// Half-width of the accuracy's interval that weekly samples are planned for, such as 0.1
     #[arg(long, value_name = "SHARE")]
     half_width: Option<f64>,
@@ -80,6 +85,21 @@ struct SetArgs {
     promotion: PolicyArgs,
     #[command(flatten)]
     agents: ProjectArgs,
+}
+
+/// The share of flagged traces in the reviews without feedback.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum SplitShare {
+    Default,
+    Of(f64),
+}
+
+fn split_share(text: &str) -> Result<SplitShare, String> {
+    if text == "default" {
+        return Ok(SplitShare::Default);
+    }
+    let share = text.parse().map(SplitShare::Of);
+    share.map_err(|_| "must be a number from 0 to 1, or \"default\"".to_owned())
 }
 
 /// How versions of an agent are promoted.
@@ -142,7 +162,11 @@ impl SetArgs {
             user_satisfaction: self.user_satisfaction,
             traces_reviewed: self.traces_reviewed,
             review_capacity: self.review_capacity,
-            flagged_share: None,
+            flagged_share: match self.flagged_share {
+                None => Maybe::Absent,
+                Some(SplitShare::Default) => Maybe::Null,
+                Some(SplitShare::Of(share)) => Maybe::Value(share),
+            },
             half_width: self.half_width,
             spot_share: self.spot_share,
             promotion: Some(self.promotion.request()),
@@ -232,6 +256,10 @@ fn agent_text(agent: &AgentView) -> String {
         ("target user satisfaction", percent(targets.user_satisfaction)),
         ("target traces reviewed", format!("{} per week", targets.traces_reviewed)),
         ("review capacity", format!("{} traces per week", agent.review_capacity)),
+        (
+            "split without feedback",
+            agent.flagged_share.map_or_else(|| "default".to_owned(), split_text),
+        ),
         ("planned precision", format!("±{} points", (agent.half_width * 1_000.0).round() / 10.0)),
         ("spot checks", percent(agent.spot_share)),
         ("promotion required", if policy.is_required { "yes" } else { "no" }.to_owned()),
@@ -240,6 +268,11 @@ fn agent_text(agent: &AgentView) -> String {
     .map(|(name, value)| [name.to_owned(), one_line(&value)])
     .to_vec();
     table(["SETTING", "VALUE"], &rows)
+}
+
+/// The shares of flagged and quiet traces.
+fn split_text(flagged: f64) -> String {
+    format!("{:.1}% W5, {:.1}% W6 and U3", flagged * 100.0, (1.0 - flagged) * 100.0)
 }
 
 fn joined(texts: &[String]) -> String {

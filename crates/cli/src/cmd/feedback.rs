@@ -49,7 +49,7 @@ pub(crate) fn run(args: &FeedbackArgs) -> anyhow::Result<Outcome> {
         async |target| {
             let Journal { catalog, project } = &target.journal;
             let site = ReviewSite::new(target.source.clone(), catalog.clone(), project.clone());
-            let zone = weekly_metrics::zone(catalog, project).await?;
+            let zone = weekly_metrics::zone(&site).await?;
             let week = match &args.week {
                 Some(day) => Week::parse(day, &zone).with_context(|| format!("--week {day}"))?,
                 None => weekly_metrics::default_week(&site, (&zone, Clock::System.now())).await?,

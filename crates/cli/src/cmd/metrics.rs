@@ -11,9 +11,8 @@ use ratchet_core::review::phase_rules::RuleState;
 use ratchet_core::review::weekly::{
     CategoryView, MonthAccuracy, WeeklyMetrics, change_text, interval_text, value_text,
 };
-use ratchet_server::api::review_metrics::ReviewMetricsRequest;
+use ratchet_server::api::review_metrics::{MonthsRequest, ReviewMetricsRequest};
 use ratchet_server::clock::Clock;
-use ratchet_stages::review::weekly_metrics;
 
 use crate::data_target::{self, ProjectArgs};
 use crate::exit::Outcome;
@@ -43,8 +42,24 @@ enum Action {
     Draw(draw::DrawArgs),
 }
 
+/// Which traffic figures are about.
+#[derive(Args, Debug)]
+struct TrafficArgs {
+    /// Only traces of this agent
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Only traces in this environment
+    #[arg(long, value_name = "NAME")]
+    environment: Option<String>,
+    /// Only traces of this release
+    #[arg(long, value_name = "NAME")]
+    release: Option<String>,
+}
+
 #[derive(Args, Debug)]
 struct MonthsArgs {
+    #[command(flatten)]
+    traffic: TrafficArgs,
     #[command(flatten)]
     source: SourceArgs,
     #[command(flatten)]
@@ -60,15 +75,8 @@ struct WeekArgs {
     /// Time zone, such as Europe/Berlin [default: that of the review schedule]
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
-    /// Only traces of this agent
-    #[arg(long, value_name = "NAME")]
-    agent: Option<String>,
-    /// Only traces in this environment
-    #[arg(long, value_name = "NAME")]
-    environment: Option<String>,
-    /// Only traces of this release
-    #[arg(long, value_name = "NAME")]
-    release: Option<String>,
+    #[command(flatten)]
+    traffic: TrafficArgs,
     /// Print CSV, one line per metric
     #[arg(long, conflicts_with = "json")]
     csv: bool,
@@ -94,9 +102,9 @@ async fn week(args: &WeekArgs) -> anyhow::Result<Outcome> {
     let request = ReviewMetricsRequest {
         week: args.of.clone(),
         zone: args.zone.clone(),
-        agent: args.agent.clone(),
-        environment: args.environment.clone(),
-        release: args.release.clone(),
+        agent: args.traffic.agent.clone(),
+        environment: args.traffic.environment.clone(),
+        release: args.traffic.release.clone(),
         format: None,
     };
     let metrics = match &args.source.source {
@@ -122,16 +130,19 @@ async fn week(args: &WeekArgs) -> anyhow::Result<Outcome> {
 }
 
 async fn months(args: &MonthsArgs) -> anyhow::Result<Outcome> {
+    let request = MonthsRequest {
+        agent: args.traffic.agent.clone(),
+        environment: args.traffic.environment.clone(),
+        release: args.traffic.release.clone(),
+    };
     let months = match &args.source.source {
         Some(url) => {
-            source::with_site(&args.project, url, async |site| {
-                Ok(weekly_metrics::months(site).await?)
-            })
-            .await?
+            source::with_site(&args.project, url, async |site| Ok(request.read(site).await?))
+                .await?
         }
         None => {
             data_target::with_project(&args.project, COMMAND, async |target, project| {
-                target.month_metrics(&project.id).await
+                target.month_metrics(&project.id, request).await
             })
             .await?
         }
@@ -153,7 +164,19 @@ fn week_text(metrics: &WeeklyMetrics) -> String {
     text += &format!("\n{}\n\n", sample_text(metrics));
     let rows: Vec<_> = metrics.metrics.iter().map(metric_row).collect();
     text += &table(
-        ["METRIC", "WEIGHTED", "95% CI", "N", "RAW", "PREVIOUS", "CHANGE", "TARGET", "STANDING"],
+        [
+            "METRIC",
+            "WEIGHTED",
+            "95% CI",
+            "N",
+            "REPRESENTS",
+            "PPI",
+            "RAW",
+            "PREVIOUS",
+            "CHANGE",
+            "TARGET",
+            "STANDING",
+        ],
         &rows,
     );
     for metric in &metrics.metrics {
@@ -162,11 +185,7 @@ fn week_text(metrics: &WeeklyMetrics) -> String {
         }
     }
     if !metrics.categories.is_empty() {
-        let rows: Vec<_> = metrics.categories.iter().map(category_row).collect();
-        let head = [
-            "CATEGORY", "SIGNALS", "TRACES", "REVIEWED", "ACCURACY", "95% CI", "EXPECTED", "YIELD",
-        ];
-        text += &format!("\n{}", table(head, &rows));
+        text += &format!("\n{}", categories_text(&metrics.categories));
     }
     let on = metrics.signals.iter().filter(|signal| signal.state == RuleState::On);
     for signal in on {
@@ -194,7 +213,7 @@ fn share(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value_text(MetricName::AgentAccuracy, value))
 }
 
-fn metric_row(metric: &WeeklyMetric) -> [String; 9] {
+fn metric_row(metric: &WeeklyMetric) -> [String; 11] {
     let name = metric.name;
     let value =
         |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| value_text(name, value));
@@ -211,12 +230,22 @@ fn metric_row(metric: &WeeklyMetric) -> [String; 9] {
         value(metric.weighted.value),
         interval.map_or_else(|| "-".to_owned(), |ends| interval_text(name, ends)),
         metric.weighted.n.to_string(),
+        share(metric.weighted.represents),
+        value(metric.prediction_powered.as_ref().and_then(|predicted| predicted.value)),
         value(metric.raw.value),
         value(metric.previous.as_ref().and_then(|previous| previous.value)),
         change,
         value(Some(metric.target)),
         metric.standing.as_str().to_owned(),
     ]
+}
+
+/// A table of categories, with measured accuracy and yield.
+fn categories_text(categories: &[CategoryView]) -> String {
+    let rows: Vec<_> = categories.iter().map(category_row).collect();
+    let head =
+        ["CATEGORY", "SIGNALS", "TRACES", "REVIEWED", "ACCURACY", "95% CI", "EXPECTED", "YIELD"];
+    table(head, &rows)
 }
 
 fn category_row(category: &CategoryView) -> [String; 8] {
@@ -253,11 +282,22 @@ fn months_text(months: &[MonthAccuracy]) -> String {
         [
             month.month.clone(),
             both(&month.agent_accuracy),
+            share(month.agent_accuracy.represents),
             both(&month.judge_accuracy),
+            share(month.judge_accuracy.represents),
             month.reviewed.to_string(),
             month.dataset_size.to_string(),
         ]
     };
     let rows: Vec<_> = months.iter().map(row).collect();
-    table(["MONTH", "AGENT ACCURACY", "JUDGE ACCURACY", "REVIEWED", "DATASET SIZE"], &rows)
+    let head = [
+        "MONTH",
+        "AGENT ACCURACY",
+        "REPRESENTS",
+        "JUDGE ACCURACY",
+        "REPRESENTS",
+        "REVIEWED",
+        "DATASET SIZE",
+    ];
+    table(head, &rows)
 }

@@ -12,14 +12,17 @@ use super::lookup::Lookup;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EvaluatorConfig {
     python: Option<CommandWords>,
+    typescript: Option<CommandWords>,
     commands: BTreeMap<String, Vec<String>>,
 }
 
 impl EvaluatorConfig {
     pub(super) fn read(of: &mut Lookup<'_>) -> anyhow::Result<Self> {
-        let about = "command that runs code evaluators in Python";
+        let python = "command that runs code evaluators in Python";
+        let typescript = "Node that runs code evaluators in TypeScript (22.13) or JavaScript";
         Ok(Self {
-            python: of.optional("evaluators.code.python", about)?,
+            python: of.optional("evaluators.code.python", python)?,
+            typescript: of.optional("evaluators.code.typescript", typescript)?,
             commands: of
                 .named(EVALUATOR_COMMANDS)
                 .into_iter()
@@ -36,9 +39,10 @@ impl EvaluatorConfig {
     /// The command that runs evaluators in a language.
     pub(crate) fn interpreter(&self, language: CodeLanguage) -> Option<Vec<String>> {
         match language {
-            CodeLanguage::Python => self.python.as_ref().map(|words| words.0.clone()),
-            CodeLanguage::Typescript => None,
+            CodeLanguage::Python => self.python.as_ref(),
+            CodeLanguage::Typescript => self.typescript.as_ref(),
         }
+        .map(|words| words.0.clone())
     }
 }
 

@@ -12,7 +12,7 @@ use ratchet_core::review::sampler::order_key;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::review::answer::{self, Answer, NewCase, Reviewed, Submission};
 use ratchet_stages::review::review_site::ReviewSite;
-use ratchet_stages::review::weekly_draw;
+use ratchet_stages::review::weekly_draw::{self, QueuePage};
 use ratchet_store::Store;
 use ratchet_store::catalog::QueueId;
 use ratchet_store::project::ProjectId;
@@ -68,7 +68,9 @@ impl ReviewedWeek<'_> {
         let site = ReviewSite::local(self.store, self.project);
         for target in weekly_draw::targets(&site, self.week).await? {
             let report = weekly_draw::draw(&site, self.week, &target, self.monday).await?;
-            answered += self.answer(&report.queue_id).await?;
+            if let QueuePage::Here(queue) = &report.page {
+                answered += self.answer(queue).await?;
+            }
         }
         Ok(answered)
     }

@@ -54,6 +54,8 @@ pub struct EvaluatorPrompt {
 /// What a judge said of a record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvaluatorVerdict {
+    /// Name of the score, where a record gets several; that of the evaluator's scores if `None`.
+    pub name: Option<String>,
     pub value: SentValue,
     pub rationale: String,
 }
@@ -158,7 +160,7 @@ pub fn judge_offline(
         rationale.push_str(&format!(" Not observable here: {}.", unseen.join(", ")));
     }
     let rationale = rationale.chars().take(MAX_RATIONALE_CHARS).collect();
-    Some(EvaluatorVerdict { value: SentValue::Number(quality), rationale })
+    Some(EvaluatorVerdict { name: None, value: SentValue::Number(quality), rationale })
 }
 
 fn said(judgement: &Judgement) -> Option<String> {

@@ -30,7 +30,8 @@ pub struct Cut {
 }
 
 impl Cut {
-    fn has(&self, environment: &str, release: Option<&str>) -> bool {
+    /// Returns whether traffic of an environment and release is in it.
+    pub fn has(&self, environment: &str, release: Option<&str>) -> bool {
         self.environment.as_deref().is_none_or(|wanted| wanted == environment)
             && self.release.as_deref().is_none_or(|wanted| Some(wanted) == release)
     }

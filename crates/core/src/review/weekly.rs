@@ -99,12 +99,32 @@ impl WeeklyMetrics {
     /// Returns the metrics as CSV: one line per metric.
     pub fn to_csv(&self) -> String {
         let mut text = csv::head(&[
-            "week", "metric", "raw", "raw_n", "weighted", "lower", "upper", "n", "previous",
-            "change", "signal", "target", "standing",
+            "week",
+            "metric",
+            "raw",
+            "raw_n",
+            "weighted",
+            "lower",
+            "upper",
+            "n",
+            "represents",
+            "ppi",
+            "ppi_lower",
+            "ppi_upper",
+            "previous",
+            "change",
+            "signal",
+            "target",
+            "standing",
         ]);
         for metric in &self.metrics {
             let number = |value: Option<f64>| value.map(|value| value.to_string());
-            let [lower, upper] = metric.weighted.interval.map_or([None; 2], |ends| ends.map(Some));
+            let ends = |of: Option<&EstimateView>| {
+                of.and_then(|of| of.interval).map_or([None; 2], |ends| ends.map(Some))
+            };
+            let predicted = metric.prediction_powered.as_ref();
+            let [lower, upper] = ends(Some(&metric.weighted));
+            let [ppi_lower, ppi_upper] = ends(predicted);
             let change = metric.change;
             let cells = [
                 Some(self.scope.week.clone()),
@@ -115,6 +135,10 @@ impl WeeklyMetrics {
                 number(lower),
                 number(upper),
                 Some(metric.weighted.n.to_string()),
+                number(metric.weighted.represents),
+                number(predicted.and_then(|predicted| predicted.value)),
+                number(ppi_lower),
+                number(ppi_upper),
                 number(metric.previous.as_ref().and_then(|previous| previous.value)),
                 number(change.map(|change| change.value)),
                 change.map(|change| change.signal.to_string()),

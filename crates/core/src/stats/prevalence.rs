@@ -95,6 +95,25 @@ mod tests {
         check([0.05, 0.9, 0.9], [500.0, 50.0, 50.0], [0.0, 0.0, 0.026_902_140_365_776_11]);
     }
 
+    /// 40 of 45 correct and 46 of 55 wrong labels are judged right, and 620 of 1,000 records as good.
+    /// The interval of reference is a bootstrap's, stated to two points.
+    #[test]
+    fn the_worked_example_of_a_bootstrap_gives_the_same_value() {
+        let of = JudgedPrevalence {
+            judged: 0.62,
+            n: 1_000.0,
+            sensitivity: 40.0 / 45.0,
+            positives: 45.0,
+            specificity: 46.0 / 55.0,
+            negatives: 55.0,
+        };
+        let found = corrected(of).unwrap();
+        near(found.value, 0.629_247_910_863_509_6);
+        let Interval { lower, upper } = found.interval.unwrap();
+        assert!((lower - 0.538_387_581_168_831_3).abs() < 0.02, "{lower}");
+        assert!((upper - 0.737_173_501_577_273_7).abs() < 0.02, "{upper}");
+    }
+
     #[test]
     fn a_judge_no_better_than_chance_says_nothing() {
         let of = JudgedPrevalence {

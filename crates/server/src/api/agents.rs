@@ -4,6 +4,7 @@ use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::catalog::agent::{AgentSettings, AgentTargets};
 use ratchet_core::promotion::policy::PromotionPolicy;
 use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_stages::review::agents::{self, AgentWindow};
 use ratchet_store::Store;
 use ratchet_store::catalog::Agent;
@@ -135,9 +136,11 @@ pub struct AgentRequest {
     /// Traces that people review per week.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review_capacity: Option<u32>,
-    /// Share of the reviews without feedback for traces that the judge flagged, from 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub flagged_share: Option<f64>,
+    /// Share of the reviews without feedback for traces that the judge flagged, from 0 to 1; null
+    /// for the default split.
+    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[schema(value_type = Option<f64>)]
+    pub flagged_share: Maybe<f64>,
     /// Half-width of the accuracy's 95% interval that samples are planned for, between 0 and 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub half_width: Option<f64>,
@@ -212,7 +215,11 @@ impl AgentRequest {
                 traces_reviewed: self.traces_reviewed.unwrap_or(was.traces_reviewed),
             },
             review_capacity: self.review_capacity.unwrap_or(settings.review_capacity),
-            flagged_share: self.flagged_share.or(settings.flagged_share),
+            flagged_share: match self.flagged_share {
+                Maybe::Absent => settings.flagged_share,
+                Maybe::Null => None,
+                Maybe::Value(share) => Some(share),
+            },
             half_width: self.half_width.unwrap_or(settings.half_width),
             spot_share: self.spot_share.unwrap_or(settings.spot_share),
             promotion: self.promotion.unwrap_or_default().onto(settings.promotion),

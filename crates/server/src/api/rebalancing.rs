@@ -68,6 +68,6 @@ pub(super) async fn propose(
 ) -> ApiResult<Json<SplitProposal>> {
     own(&caller.project, &project)?;
     let request: RebalanceRequest = asked(&uri)?;
-    let site = ReviewSite::local(&app.store, &project);
+    let site = app.review_site(&project)?;
     Ok(Json(request.read(&site, app.clock.now()).await?))
 }

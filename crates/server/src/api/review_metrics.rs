@@ -74,7 +74,7 @@ impl ReviewMetricsRequest {
             Some(zone) => {
                 Zone::parse(zone).map_err(|why| ApiError::Invalid(format!("zone: {why}")))?
             }
-            None => weekly_metrics::zone(&site.catalog, &site.project).await?,
+            None => weekly_metrics::zone(site).await?,
         };
         let week = match &self.week {
             Some(day) => {
@@ -88,6 +88,41 @@ impl ReviewMetricsRequest {
             release: self.release.clone(),
         };
         Ok(weekly_metrics::metrics(site, &week, &filter).await?)
+    }
+}
+
+/// Which traffic the months are about.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct MonthsRequest {
+    /// Only traces of this agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Only traces in this environment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment: Option<String>,
+    /// Only traces of this release.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub release: Option<String>,
+}
+
+impl MonthsRequest {
+    /// Returns the request as query parameters.
+    pub fn pairs(self) -> Vec<(&'static str, String)> {
+        let pairs =
+            [("agent", self.agent), ("environment", self.environment), ("release", self.release)];
+        pairs.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+
+    /// Computes the months.
+    ///
+    /// # Errors
+    /// Fails if scores or draws cannot be read.
+    pub async fn read(self, site: &ReviewSite) -> ApiResult<Vec<MonthAccuracy>> {
+        let Self { agent, environment, release } = self;
+        let filter = MetricsFilter { agent, environment, release };
+        Ok(weekly_metrics::months(site, &filter).await?)
     }
 }
 
@@ -108,7 +143,7 @@ pub(super) async fn week(
 ) -> ApiResult<Response> {
     own(&caller.project, &project)?;
     let request: ReviewMetricsRequest = asked(&uri)?;
-    let metrics = request.read(&ReviewSite::local(&app.store, &project), app.clock.now()).await?;
+    let metrics = request.read(&app.review_site(&project)?, app.clock.now()).await?;
     match request.format.as_deref() {
         None | Some("json") => Ok(Json(metrics).into_response()),
         Some("csv") => {
@@ -126,17 +161,19 @@ pub(super) async fn week(
     get,
     path = "/api/v1/projects/{project}/metrics/months",
     tag = "Quality",
-    params(ProjectParam),
+    params(ProjectParam, MonthsRequest),
     responses((status = 200, body = MonthsView))
 )]
 pub(super) async fn months(
     State(app): State<App>,
     Reader(caller): Reader,
     PathProject(project): PathProject,
+    uri: Uri,
 ) -> ApiResult<Json<MonthsView>> {
     own(&caller.project, &project)?;
-    let site = ReviewSite::local(&app.store, &project);
-    Ok(Json(MonthsView { months: weekly_metrics::months(&site).await? }))
+    let request: MonthsRequest = asked(&uri)?;
+    let months = request.read(&app.review_site(&project)?).await?;
+    Ok(Json(MonthsView { months }))
 }
 
 impl From<ReviewSiteError> for ApiError {

@@ -20,13 +20,17 @@ use ratchet_testkit::recording::RecordBatch;
 
 use crate::harness::{TestServer, project, public_key};
 
-pub(crate) fn client(url: &str, pace: &NoBackoff) -> LangfuseClient {
-    let access = Access {
+/// What a member needs to reach a server.
+pub(crate) fn access(url: &str) -> Access {
+    Access {
         url: url.to_owned(),
         public_key: public_key(Role::Member),
         secret_key: Secret::new("sk"),
-    };
-    LangfuseClient::new(access, ClientLimits::default(), Box::new(pace.clone())).unwrap()
+    }
+}
+
+pub(crate) fn client(url: &str, pace: &NoBackoff) -> LangfuseClient {
+    LangfuseClient::new(access(url), ClientLimits::default(), Box::new(pace.clone())).unwrap()
 }
 
 pub(crate) fn to(server: &TestServer) -> LangfuseClient {

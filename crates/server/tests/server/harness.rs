@@ -19,6 +19,7 @@ use ratchet_core::record::trace::Trace;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::backoff_clock::SystemBackoffClock;
+use ratchet_remote::langfuse::client::Access as LangfuseAccess;
 use ratchet_server::app::{App, Settings};
 use ratchet_server::clock::{Clock, ManualClock};
 use ratchet_server::run::{Listeners, RunError, run};
@@ -72,7 +73,7 @@ impl TestServer {
         let app = App::new(state, settings, Default::default());
         // Evaluators are tested and backfilled by requests; no worker runs beside the tests.
         let pace = (Arc::new(SystemBackoffClock) as Arc<_>, EvaluationLimits::default());
-        let (store, machine) = (data.folder().clone(), Arc::new(OfflineMachine));
+        let (store, machine) = (data.folder().clone(), Arc::new(OfflineMachine::default()));
         let worker = EvaluationWorker::new(store, machine, pace, "test".to_owned());
         app.run_evaluators(Arc::new(worker));
         app.run_experiments(Arc::new(experiment_worker(&data, &app)));
@@ -262,8 +263,11 @@ impl Reply {
     }
 }
 
-/// A machine whose only judge is the offline one.
-struct OfflineMachine;
+/// A machine whose only judge is the offline one, and the server that reports are about.
+#[derive(Debug, Default)]
+pub(crate) struct OfflineMachine {
+    pub(crate) langfuse: Option<LangfuseAccess>,
+}
 
 /// Targets are stored and listed by requests; no worker runs beside the tests.
 fn experiment_worker(data: &DataFolder, app: &App) -> ExperimentWorker {
@@ -297,7 +301,7 @@ impl JobEnvironment for OfflineMachine {
     }
 
     fn report_settings(&self, _: &ProjectId) -> Result<ReportSettings, EnvironmentError> {
-        Ok(ReportSettings::default())
+        Ok(ReportSettings { langfuse: self.langfuse.clone(), ..ReportSettings::default() })
     }
 
     fn webhook_secret(&self) -> Result<Secret, EnvironmentError> {

@@ -6,6 +6,7 @@ use ratchet_store::catalog::{AlertEffect, NewAlert, NewNotice, StoredDraw};
 use ratchet_store::project::ProjectId;
 use uuid::Uuid;
 
+use super::known_agents::KnownAgents;
 use super::rebalancing::{self, RebalanceQuery};
 use super::review_site::{ReviewSite, ReviewSiteResult};
 use super::weekly_metrics::{self, MetricsFilter};
@@ -34,9 +35,13 @@ pub async fn check(
     now: Timestamp,
 ) -> ReviewSiteResult<Vec<String>> {
     let weeks = site.catalog.drawn_weeks(site.project.clone(), WEEKS).await?;
+    let known = KnownAgents::read(site).await?;
     let mut draws: Vec<StoredDraw> = Vec::new();
     for week in weeks {
-        draws.extend(site.catalog.draws(site.project.clone(), week).await?);
+        for draw in site.catalog.draws(site.project.clone(), week).await? {
+            let agent = draw.agent.as_deref().map(|name| known.name_of(name));
+            draws.push(StoredDraw { agent, ..draw });
+        }
     }
     let mut agents: Vec<Option<String>> = draws.iter().map(|draw| draw.agent.clone()).collect();
     agents.sort();

@@ -1,9 +1,12 @@
 use ratchet_core::catalog::agent::AgentSettings;
 use ratchet_core::review::split_proposal::{SplitProposal, SplitView, WEEKS};
+use ratchet_core::review::week_facts::Cut;
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{Agent, Catalog};
+use ratchet_store::review_signals::AgentScope;
 
+use super::known_agents::KnownAgents;
 use super::review_site::{ReviewSite, ReviewSiteError, ReviewSiteResult};
 use super::{weekly_draw, weekly_metrics};
 
@@ -39,10 +42,15 @@ pub async fn propose(
         Some(name) => known(site, name).await?.1,
         None => AgentSettings::default(),
     };
+    let agents = match &agent {
+        Some(name) => KnownAgents::read(site).await?.scope(name),
+        None => AgentScope::Unnamed,
+    };
     let items = site.sourced_items(query.now.plus_nanos(-QUARTER_NANOS)).await?;
     let mut quarter = Vec::new();
     for week in weeks {
-        let facts = weekly_metrics::drawn_facts(site, week.clone(), Some(&agent), &items).await?;
+        let all = (&agents, Cut::default());
+        let facts = weekly_metrics::drawn_facts(site, week.clone(), all, &items).await?;
         if facts.drawn > 0 && quarter.len() < WEEKS {
             quarter.push((week, facts));
         }
@@ -65,7 +73,7 @@ pub async fn accept(
     let (name, split) = acceptable(proposal)?;
     let (name, settings) = known(site, name).await?;
     let settings = AgentSettings { flagged_share: Some(split.flagged_share), ..settings };
-    Ok(catalog.save_agent(site.project.clone(), name, settings, now).await?)
+    Ok(catalog.save_agent(site.settings.clone(), name, settings, now).await?)
 }
 
 /// Returns the agent and the split of a proposal that can be accepted.
@@ -98,7 +106,7 @@ async fn weeks(site: &ReviewSite, now: Timestamp) -> ReviewSiteResult<Vec<String
 
 /// The name and settings of an agent by name or alias. One without a record has the default ones.
 async fn known(site: &ReviewSite, name: &str) -> ReviewSiteResult<(String, AgentSettings)> {
-    match site.catalog.agent(site.project.clone(), name.to_owned()).await {
+    match site.catalog.agent(site.settings.clone(), name.to_owned()).await {
         Ok(agent) => Ok((agent.name, agent.settings)),
         Err(StoreError::NotFound(_)) => Ok((name.to_owned(), AgentSettings::default())),
         Err(error) => Err(error.into()),
@@ -110,11 +118,13 @@ async fn drawn_agents(
     site: &ReviewSite,
     weeks: &[String],
 ) -> ReviewSiteResult<Vec<Option<String>>> {
+    let known = KnownAgents::read(site).await?;
     let mut agents = Vec::new();
     for week in weeks {
         for draw in site.catalog.draws(site.project.clone(), week.clone()).await? {
-            if !agents.contains(&draw.agent) {
-                agents.push(draw.agent);
+            let agent = draw.agent.map(|name| known.name_of(&name));
+            if !agents.contains(&agent) {
+                agents.push(agent);
             }
         }
     }

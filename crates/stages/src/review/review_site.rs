@@ -20,10 +20,12 @@ use ratchet_store::catalog::{Catalog, SourcedItem};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::TimeRange;
 use ratchet_store::review_signals::{
-    AgentScope, CORRECTNESS, DrawQuery, QUALITY, ReviewedSignal, SignalQuery, THUMBS, WeekSignals,
+    CORRECTNESS, DrawQuery, QUALITY, ReviewedSignal, SignalQuery, THUMBS, WeekSignals,
 };
 use ratchet_store::{Store, StoreError};
 
+use crate::schedule::{EnvironmentError, JobEnvironment, work_place};
+use crate::score::journal::Journal;
 use crate::sink::{SinkError, langfuse};
 use crate::source::{Source, SourceError};
 
@@ -39,6 +41,8 @@ pub enum ReviewSiteError {
     Source(#[from] SourceError),
     #[error(transparent)]
     Sink(#[from] SinkError),
+    #[error(transparent)]
+    Environment(#[from] EnvironmentError),
 }
 
 pub type ReviewSiteResult<T> = Result<T, ReviewSiteError>;
@@ -50,8 +54,10 @@ pub struct ReviewSite {
     source: Source,
     /// Draws, agents, and states of alerts.
     pub catalog: Catalog,
-    /// The project in the catalog.
+    /// The project of draws and alerts in the catalog.
     pub project: ProjectId,
+    /// The project whose agents and schedules count: of a server's reviews, the one that names it.
+    pub(super) settings: ProjectId,
     /// The last week that was read from a server: every agent's draw needs it.
     week: Arc<Mutex<Option<ReadWeek>>>,
 }
@@ -77,7 +83,28 @@ impl ReviewSite {
 
     /// Traces and scores of a source; draws are kept in a project of the catalog.
     pub fn new(source: Source, catalog: Catalog, project: ProjectId) -> Self {
-        Self { source, catalog, project, week: Arc::default() }
+        Self { source, catalog, settings: project.clone(), project, week: Arc::default() }
+    }
+
+    /// The reviews of a project where the settings of its reports say: here, or on the Langfuse
+    /// server that they name.
+    ///
+    /// # Errors
+    /// Fails if the settings are incomplete.
+    pub fn of_project(
+        store: &Store,
+        environment: &dyn JobEnvironment,
+        project: &ProjectId,
+    ) -> Result<Self, EnvironmentError> {
+        let (source, _, journal) = work_place(store, environment, project)?;
+        Ok(Self::of_place((&source, &journal), project))
+    }
+
+    /// The reviews of a project in the place where its scheduled jobs work.
+    pub(crate) fn of_place(place: (&Source, &Journal), project: &ProjectId) -> Self {
+        let (source, journal) = place;
+        let site = Self::new(source.clone(), journal.catalog.clone(), journal.project.clone());
+        Self { settings: project.clone(), ..site }
     }
 
     /// Returns the client of the server, if it is one.
@@ -211,15 +238,8 @@ impl ReviewSite {
     async fn matching(&self, query: &SignalQuery) -> ReviewSiteResult<Vec<RemoteTrace>> {
         let environment = query.environment.as_deref().map(Environment::normalise);
         let is_asked = |trace: &&RemoteTrace| {
-            let of_agent = match &query.agent {
-                AgentScope::All => true,
-                AgentScope::Unnamed => trace.agent.is_none(),
-                AgentScope::Named(names) => {
-                    trace.agent.as_ref().is_some_and(|agent| names.contains(agent))
-                }
-            };
             let found = &trace.candidate;
-            of_agent
+            query.agent.has(trace.agent.as_deref())
                 && environment.as_ref().is_none_or(|wanted| wanted.as_str() == found.environment)
                 && query
                     .release

@@ -3,13 +3,14 @@ use ratchet_core::catalog::agent::AgentSettings;
 use ratchet_core::payload::Json;
 use ratchet_core::review::allocation::ReviewPlan;
 use ratchet_core::time::Timestamp;
-use ratchet_store::StoreResult;
-use ratchet_store::catalog::{Agent, Catalog, DrawEffect, NewDraw, NewQueue, QueueId};
+use ratchet_store::catalog::{Catalog, DrawEffect, NewDraw, NewQueue, QueueId, StoredDraw};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::TimeRange;
 use ratchet_store::review_signals::{AgentScope, DrawQuery, SignalQuery};
+use ratchet_store::{StoreError, StoreResult};
 use serde_json::json;
 
+use super::known_agents::KnownAgents;
 use super::review_site::{ReviewSite, ReviewSiteResult};
 use crate::sink::langfuse;
 
@@ -29,8 +30,22 @@ pub struct ReviewTarget {
     /// Name of the queue.
     pub queue: String,
     pub plan: ReviewPlan,
-    /// Id of the user who is on call.
+    /// The person on call, as the agent's rota names them.
+    pub on_call: Option<String>,
+    /// The id of their account, if they have one.
     pub assignee: Option<String>,
+}
+
+impl ReviewTarget {
+    /// The agent's other names.
+    fn aliases(&self) -> Vec<String> {
+        match &self.scope {
+            AgentScope::Named(names) => {
+                names.iter().filter(|name| self.agent.as_ref() != Some(name)).cloned().collect()
+            }
+            AgentScope::All | AgentScope::Unnamed => Vec::new(),
+        }
+    }
 }
 
 /// The result of a draw.
@@ -38,14 +53,24 @@ pub struct ReviewTarget {
 pub struct DrawReport {
     /// Name of the queue.
     pub queue: String,
-    /// Its id.
-    pub queue_id: String,
+    pub page: QueuePage,
     pub agent: Option<String>,
+    /// The person on call, by name.
+    pub on_call: Option<String>,
     pub effect: DrawEffect,
     /// Traces in the sample.
     pub drawn: usize,
     /// Traces of the week.
     pub traces: u64,
+}
+
+/// Where people review a queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum QueuePage {
+    /// A queue of this server, by id.
+    Here(String),
+    /// A page of a Langfuse server.
+    There(String),
 }
 
 fn range(week: &Week) -> TimeRange {
@@ -70,13 +95,9 @@ pub fn traces_of(project: &ProjectId, week: &Week, agent: AgentScope) -> SignalQ
 pub async fn targets(site: &ReviewSite, week: &Week) -> ReviewSiteResult<Vec<ReviewTarget>> {
     let project = &site.project;
     let seen = site.traced_agents(traces_of(project, week, AgentScope::All)).await?;
-    let known = site.catalog.agents(project.clone()).await?;
+    let known = KnownAgents::read(site).await?;
     let settings = |name: &str| {
-        let is_named = |agent: &&Agent| {
-            agent.name == name || agent.settings.aliases.iter().any(|it| it == name)
-        };
-        let agent = known.iter().find(is_named);
-        agent.map_or_else(
+        known.find(name).map_or_else(
             || (name.to_owned(), AgentSettings::default()),
             |agent| (agent.name.clone(), agent.settings.clone()),
         )
@@ -106,6 +127,7 @@ fn unnamed() -> ReviewTarget {
         scope: AgentScope::Unnamed,
         queue: QUEUE.to_owned(),
         plan: ReviewPlan::default(),
+        on_call: None,
         assignee: None,
     }
 }
@@ -116,9 +138,10 @@ async fn named(
     agents: usize,
     week: &Week,
 ) -> StoreResult<ReviewTarget> {
-    // A person on call without an account here is not assigned.
-    let assignee = match settings.on_call_in(&week.after()) {
-        Some(person) => catalog.user(person.to_owned()).await.ok().map(|user| user.id),
+    let on_call = settings.on_call_in(&week.after()).map(str::to_owned);
+    // A person on call without an account here is announced, but not assigned.
+    let assignee = match &on_call {
+        Some(person) => catalog.user(person.clone()).await.ok().map(|user| user.id),
         None => None,
     };
     let names = std::iter::once(name.clone()).chain(settings.aliases.iter().cloned());
@@ -126,6 +149,7 @@ async fn named(
         scope: AgentScope::Named(names.collect()),
         queue: settings.queue_name(&name, agents),
         plan: plan(&settings),
+        on_call,
         assignee,
         agent: Some(name),
     })
@@ -146,20 +170,64 @@ pub(super) fn plan(settings: &AgentSettings) -> ReviewPlan {
     }
 }
 
-/// Draws a week's sample into the queue of its target and assigns the queue. A week that was drawn
-/// stays as it is.
+/// Draws a week's sample into the queue of its target and assigns the queue to who is on call. A week
+/// that was drawn stays as it is, in the queue that it was drawn into.
 ///
 /// On a Langfuse server, the draw is stored here first and its traces are then added to the server's
 /// queue of the same name; an interrupted run adds the missing ones.
 ///
 /// # Errors
-/// Fails if the queue cannot be created, or if there is no such user.
+/// Fails if the queue cannot be created.
 pub async fn draw(
     site: &ReviewSite,
     week: &Week,
     target: &ReviewTarget,
     now: Timestamp,
 ) -> ReviewSiteResult<DrawReport> {
+    let effect = match stored(site, week, target).await? {
+        Some(_) => DrawEffect::Known,
+        None => draw_new(site, week, target, now).await?,
+    };
+    let stored = stored(site, week, target).await?;
+    let stored = stored.ok_or_else(|| StoreError::NotFound("the stored draw".to_owned()))?;
+    let of = QueueId { project: site.project.clone(), queue: stored.queue.clone() };
+    let queue = site.catalog.queue(of).await?.name;
+    let page = match site.client() {
+        None => QueuePage::Here(stored.queue),
+        Some(client) => {
+            let there = langfuse::queues::ensure_queue(client, &queue, DESCRIPTION).await?;
+            let traces = stored.traces.iter().map(|drawn| drawn.trace.as_str());
+            langfuse::queues::queue_traces(client, &there, traces).await?;
+            QueuePage::There(langfuse::queues::page(client, &there).await?)
+        }
+    };
+    Ok(DrawReport {
+        queue,
+        page,
+        agent: target.agent.clone(),
+        on_call: target.on_call.clone(),
+        effect,
+        drawn: stored.traces.len(),
+        traces: stored.cells.iter().map(|cell| cell.population).sum(),
+    })
+}
+
+/// The draw of a target's week, under any of its agent's names.
+async fn stored(
+    site: &ReviewSite,
+    week: &Week,
+    target: &ReviewTarget,
+) -> StoreResult<Option<StoredDraw>> {
+    let draws = site.catalog.draws(site.project.clone(), week.to_string()).await?;
+    Ok(draws.into_iter().find(|draw| target.scope.has(draw.agent.as_deref())))
+}
+
+async fn draw_new(
+    site: &ReviewSite,
+    week: &Week,
+    target: &ReviewTarget,
+    now: Timestamp,
+) -> ReviewSiteResult<DrawEffect> {
     let (project, catalog) = (&site.project, &site.catalog);
     let new = NewQueue {
         name: target.queue.clone(),
@@ -174,7 +242,6 @@ pub async fn draw(
         seed,
     });
     let draw = draw.await?;
-    let (drawn, traces) = (draw.traces.len(), draw.populations().values().sum());
     let plan = json!({
         "capacity": target.plan.capacity,
         "half_width": target.plan.half_width,
@@ -182,26 +249,14 @@ pub async fn draw(
         "spot_share": target.plan.spot_share,
         "planned_half_width": draw.half_width,
     });
-    let of = QueueId { project: project.clone(), queue: queue.id.clone() };
+    let of = QueueId { project: project.clone(), queue: queue.id };
     let new = NewDraw {
         week: week.to_string(),
         agent: target.agent.clone(),
+        aliases: target.aliases(),
+        assignee: target.assignee.clone(),
         plan: Json::from_value(&plan),
         draw,
     };
-    let effect = catalog.save_draw(of.clone(), new, now).await?;
-    if let Some(person) = &target.assignee {
-        catalog.assign_queue(of, person.clone(), now).await?;
-    }
-    let (queue, mut queue_id) = (queue.name, queue.id);
-    if let Some(client) = site.client() {
-        let stored = catalog.draws(project.clone(), week.to_string()).await?;
-        let stored = stored.iter().filter(|draw| draw.queue == queue_id);
-        let traces: Vec<&str> =
-            stored.flat_map(|draw| &draw.traces).map(|drawn| drawn.trace.as_str()).collect();
-        let there = langfuse::queues::ensure_queue(client, &queue, DESCRIPTION).await?;
-        langfuse::queues::queue_traces(client, &there, traces.into_iter()).await?;
-        queue_id = there;
-    }
-    Ok(DrawReport { queue, queue_id, agent: target.agent.clone(), effect, drawn, traces })
+    Ok(catalog.save_draw(of, new, now).await?)
 }

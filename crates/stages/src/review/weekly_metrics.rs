@@ -8,10 +8,10 @@ use ratchet_core::review::week_facts::{Cut, DrawnWeek, TraceAnswer, WeekInput};
 use ratchet_core::review::weekly::{MetricsScope, MonthAccuracy, WeeklyMetrics};
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreResult;
-use ratchet_store::catalog::{Agent, Catalog, REVIEW, SourcedItem, StoredDraw};
-use ratchet_store::project::ProjectId;
+use ratchet_store::catalog::{REVIEW, SourcedItem, StoredDraw};
 use ratchet_store::review_signals::{AgentScope, ReviewedSignal, SignalQuery, WeekSignals};
 
+use super::known_agents::KnownAgents;
 use super::review_site::{ReviewSite, ReviewSiteResult};
 use super::weekly_draw::traces_of;
 
@@ -28,12 +28,22 @@ pub struct MetricsFilter {
     pub release: Option<String>,
 }
 
+impl MetricsFilter {
+    fn agents(&self, known: &KnownAgents) -> AgentScope {
+        self.agent.as_deref().map_or(AgentScope::All, |name| known.scope(name))
+    }
+
+    fn cut(&self) -> Cut {
+        Cut { environment: self.environment.clone(), release: self.release.clone() }
+    }
+}
+
 /// Returns the zone of a project's weeks: that of its review schedule, or this machine's.
 ///
 /// # Errors
 /// Fails only when the database does.
-pub async fn zone(catalog: &Catalog, project: &ProjectId) -> StoreResult<Zone> {
-    let schedules = catalog.schedules(project.clone()).await?;
+pub async fn zone(site: &ReviewSite) -> StoreResult<Zone> {
+    let schedules = site.catalog.schedules(site.settings.clone()).await?;
     let review = schedules.into_iter().find(|schedule| schedule.name == REVIEW);
     Ok(review.map_or_else(Zone::of_this_machine, |schedule| schedule.zone))
 }
@@ -82,26 +92,19 @@ async fn week_facts(
     filter: &MetricsFilter,
 ) -> ReviewSiteResult<WeekFacts> {
     let project = &site.project;
-    let agents = site.catalog.agents(project.clone()).await?;
-    let agent = filter.agent.as_ref().and_then(|name| {
-        let is_alias = |agent: &Agent| agent.settings.aliases.contains(name);
-        agents.into_iter().find(|agent| agent.name == *name || is_alias(agent))
-    });
-    let name = agent.as_ref().map(|agent| agent.name.clone()).or_else(|| filter.agent.clone());
-    let targets = agent.as_ref().map(|agent| agent.settings.targets).unwrap_or_default();
-    let aliases = agent.map(|agent| agent.settings.aliases).unwrap_or_default();
-    let agent = match &name {
-        Some(name) => AgentScope::Named(std::iter::once(name.clone()).chain(aliases).collect()),
-        None => AgentScope::All,
-    };
+    let agents = KnownAgents::read(site).await?;
+    let name = filter.agent.as_deref().map(|name| agents.name_of(name));
+    let agent = filter.agent.as_deref().and_then(|name| agents.find(name));
+    let targets = agent.map(|agent| agent.settings.targets).unwrap_or_default();
+    let scope = filter.agents(&agents);
     let query = SignalQuery {
         environment: filter.environment.clone(),
         release: filter.release.clone(),
-        ..traces_of(project, week, agent)
+        ..traces_of(project, week, scope.clone())
     };
     let signals = site.week_signals(query).await?;
     let mut draws = site.catalog.draws(project.clone(), week.to_string()).await?;
-    draws.retain(|draw| name.is_none() || draw.agent == name);
+    draws.retain(|draw| scope.has(draw.agent.as_deref()));
     let items = site.sourced_items(week.start()).await?;
     let items_added = added_in(site, week, (&items, name.as_deref())).await?;
     let input = input(signals, draws, &items, filter);
@@ -122,7 +125,7 @@ fn input(
         answers: answers(signals.reviewed),
         draws: draws.into_iter().map(drawn_week).collect(),
         in_dataset: items.iter().filter_map(|item| item.trace.clone()).collect(),
-        cut: Cut { environment: filter.environment.clone(), release: filter.release.clone() },
+        cut: filter.cut(),
         ..WeekInput::default()
     }
 }
@@ -147,11 +150,7 @@ async fn added_in(
     week: &Week,
     (items, agent): (&[SourcedItem], Option<&str>),
 ) -> ReviewSiteResult<u64> {
-    let is_global = |dataset: &str| {
-        let of = dataset.strip_suffix(GLOBAL);
-        of.is_some_and(|of| agent.is_none_or(|agent| of == agent))
-    };
-    let global: Vec<_> = items.iter().filter(|item| is_global(&item.dataset)).collect();
+    let global: Vec<_> = items.iter().filter(|item| is_global(&item.dataset, agent)).collect();
     let ids: BTreeSet<TraceId> =
         global.iter().filter_map(|item| TraceId::parse(item.trace.as_deref()?).ok()).collect();
     let found = site.trace_times(ids.into_iter().collect()).await?;
@@ -165,42 +164,53 @@ async fn added_in(
     Ok(global.iter().filter(counts).count() as u64)
 }
 
-/// Returns the facts of a week's draws, without traffic outside of them: of one agent (`None` is
-/// traces without one), or of all.
+/// Returns the facts of a week's draws, without traffic outside of them.
 pub(super) async fn drawn_facts(
     site: &ReviewSite,
     week: String,
-    agent: Option<&Option<String>>,
+    (agents, cut): (&AgentScope, Cut),
     items: &[SourcedItem],
 ) -> ReviewSiteResult<WeekFacts> {
     let mut draws = site.catalog.draws(site.project.clone(), week).await?;
-    draws.retain(|draw| agent.is_none_or(|agent| draw.agent == *agent));
-    let drawn: Vec<&DrawnTrace> = draws.iter().flat_map(|draw| &draw.traces).collect();
+    draws.retain(|draw| agents.has(draw.agent.as_deref()));
+    let drawn = draws.iter().flat_map(|draw| &draw.traces);
+    let drawn: Vec<&DrawnTrace> =
+        drawn.filter(|drawn| cut.has(&drawn.environment, drawn.release.as_deref())).collect();
     let answers = site.answers(&drawn).await?;
     let draws: Vec<DrawnWeek> = draws.into_iter().map(drawn_week).collect();
     let traces = draws.iter().flat_map(|draw| &draw.cells).map(|cell| cell.population).sum();
     let in_dataset = items.iter().filter_map(|item| item.trace.clone()).collect();
-    Ok(WeekInput { traces, answers, draws, in_dataset, ..WeekInput::default() }.facts())
+    Ok(WeekInput { traces, answers, draws, in_dataset, cut, ..WeekInput::default() }.facts())
 }
 
 /// Returns agent and judge accuracy by month, oldest first, from the weeks that have samples. A week
-/// belongs to the month of its first day.
+/// belongs to the month of its first day. Datasets belong to agents: their size is not cut by
+/// environment or release.
 ///
 /// # Errors
 /// Fails if scores or draws cannot be read.
-pub async fn months(site: &ReviewSite) -> ReviewSiteResult<Vec<MonthAccuracy>> {
+pub async fn months(
+    site: &ReviewSite,
+    filter: &MetricsFilter,
+) -> ReviewSiteResult<Vec<MonthAccuracy>> {
+    let agents = KnownAgents::read(site).await?;
+    let name = filter.agent.as_deref().map(|name| agents.name_of(name));
+    let scope = filter.agents(&agents);
     let weeks = site.catalog.drawn_weeks(site.project.clone(), MAX_WEEKS).await?;
     let items = site.sourced_items(Timestamp::from_nanos(0)).await?;
     let mut months: BTreeMap<String, Vec<WeekFacts>> = BTreeMap::new();
     for week in weeks {
         let month: String = week.chars().take(7).collect();
-        let facts = drawn_facts(site, week, None, &items).await?;
+        let facts = drawn_facts(site, week, (&scope, filter.cut()), &items).await?;
+        if facts.strata.is_empty() {
+            continue;
+        }
         months.entry(month).or_default().push(facts);
     }
     let size = |month: &str| {
         let until =
             |item: &&SourcedItem| item.created_at.to_string().as_str() < next(month).as_str();
-        let global = items.iter().filter(|item| item.dataset.ends_with(GLOBAL));
+        let global = items.iter().filter(|item| is_global(&item.dataset, name.as_deref()));
         global.filter(until).count() as u64
     };
     let month = |(month, weeks): (String, Vec<WeekFacts>)| {
@@ -208,6 +218,12 @@ pub async fn months(site: &ReviewSite) -> ReviewSiteResult<Vec<MonthAccuracy>> {
         MonthAccuracy::new(month, &weeks, size)
     };
     Ok(months.into_iter().map(month).collect())
+}
+
+/// Whether a dataset is the global one of an agent, or of any.
+fn is_global(dataset: &str, agent: Option<&str>) -> bool {
+    let of = dataset.strip_suffix(GLOBAL);
+    of.is_some_and(|of| agent.is_none_or(|agent| of == agent))
 }
 
 /// A text that sorts after all moments of a month such as `2026-11`.

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::path::PathBuf;
 
 use futures_util::future::BoxFuture;
@@ -15,7 +16,7 @@ use crate::score::judge::Judge;
 
 /// What scheduled jobs need from the machine that runs them. It is asked for each run, so that
 /// changed files and variables count.
-pub trait JobEnvironment: Send + Sync {
+pub trait JobEnvironment: fmt::Debug + Send + Sync {
     /// Prepares a judge; no model is called yet.
     fn judge<'a>(
         &'a self,

@@ -23,11 +23,10 @@ use super::{DueRun, EnvironmentError, Scheduler, judge};
 use crate::review::alerts::{self, AlertTarget};
 use crate::review::review_site::{ReviewSite, ReviewSiteError};
 use crate::review::sampling::{self, SamplePlan};
-use crate::review::weekly_draw::{self, DrawReport};
+use crate::review::weekly_draw::{self, DrawReport, QueuePage};
 use crate::review::{ReviewError, labels};
 use crate::score::ScoringContext;
 use crate::score::attach::Attach;
-use crate::score::journal::Journal;
 use crate::score::judge::Judge;
 use crate::weekly_report::{
     AT_ONCE, PipelineError, ReportStore, SessionScoring, WeekDelivery, WeeklyPipeline,
@@ -194,8 +193,7 @@ impl Scheduler {
         context: &ScoringContext<'_>,
     ) -> Result<String, ScheduledJobError> {
         let (project, week, now) = (run.project(), run.week(), (context.clock)());
-        let Journal { catalog, project: journal } = context.journal;
-        let site = ReviewSite::new(context.source.clone(), catalog.clone(), journal.clone());
+        let site = ReviewSite::of_place((context.source, context.journal), project);
         let mut lines = Vec::new();
         for target in weekly_draw::targets(&site, &week).await? {
             let report = weekly_draw::draw(&site, &week, &target, now).await?;
@@ -227,16 +225,26 @@ impl Scheduler {
         (report, week): (&DrawReport, &str),
         now: Timestamp,
     ) -> Result<(), ScheduledJobError> {
-        let path = format!("/project/{project}/queues/{}", report.queue_id);
-        let url = format!("{}{path}", self.server);
+        // A notice leads to pages of this server only; the link of other messages leads anywhere.
+        let (path, url) = match &report.page {
+            QueuePage::Here(queue) => {
+                let path = format!("/project/{project}/queues/{queue}");
+                (path.clone(), format!("{}{path}", self.server))
+            }
+            QueuePage::There(page) => (format!("/project/{project}/metrics"), page.clone()),
+        };
         let title = format!("{} traces wait for review in {}", report.drawn, report.queue);
-        let text = format!("Drawn from {} traces of the week of {week}.", report.traces);
+        let mut text = format!("Drawn from {} traces of the week of {week}.", report.traces);
+        if let Some(person) = &report.on_call {
+            text += &format!(" On call: {person}.");
+        }
         let data = json!({
             "project": project.as_str(),
             "week": week,
             "queue": report.queue,
             "agent": report.agent,
             "drawn": report.drawn,
+            "onCall": report.on_call,
             "title": title,
             "text": text,
             "path": path,
@@ -252,7 +260,8 @@ impl Scheduler {
             data,
         };
         let new = NewNotice {
-            id: format!("review-{}-{week}", report.queue_id),
+            // A draw is made once: the id need not tell draws apart again.
+            id: format!("review-{}", Uuid::new_v4()),
             kind,
             session: None,
             message: message.payload(now).to_string(),

@@ -97,9 +97,8 @@ impl Scheduler {
     }
 
     async fn check_reviews(&self, project: &ProjectId) -> Result<Vec<String>, ScheduledJobError> {
-        let (source, _, journal) = self.place(project)?;
-        let zone = weekly_metrics::zone(&self.store.catalog, project).await?;
-        let site = ReviewSite::new(source, journal.catalog, journal.project);
+        let site = ReviewSite::of_project(&self.store, self.environment.as_ref(), project)?;
+        let zone = weekly_metrics::zone(&site).await?;
         let target = AlertTarget { project, server: &self.server, zone: &zone };
         Ok(alerts::check(&site, target, (self.clock)()).await?)
     }
@@ -156,30 +155,13 @@ impl Scheduler {
         }
     }
 
-    /// Where the work of a project is read and written: here, or on the server that it names.
-    fn place(&self, project: &ProjectId) -> Result<(Source, Sink, Journal), EnvironmentError> {
-        let project = project.clone();
-        let (telemetry, catalog) = (self.store.telemetry.clone(), self.store.catalog.clone());
-        if let Some(access) = self.environment.report_settings(&project)?.langfuse {
-            let journal = Journal::of_server(catalog, &access.url, &access.public_key);
-            let journal = journal.map_err(|error| unusable(&error))?;
-            let pace = Box::new(SystemBackoffClock);
-            let client = LangfuseClient::new(access, ClientLimits::default(), pace);
-            let client = client.map_err(|error| unusable(&error))?;
-            return Ok((Source::Remote(client.clone()), Sink::Remote(client), journal));
-        }
-        let source = Source::Local(telemetry.clone(), project.clone());
-        let (here, owner) = (catalog.clone(), project.clone());
-        let sink = Sink::Local(LocalSink { telemetry, catalog: here, project: owner });
-        Ok((source, sink, Journal { catalog, project }))
-    }
-
     async fn in_context(
         &self,
         run: &DueRun,
         is_stopping: SchedulerStop<'_>,
     ) -> Result<String, ScheduledJobError> {
-        let (source, sink, journal) = self.place(run.project())?;
+        let (source, sink, journal) =
+            work_place(&self.store, self.environment.as_ref(), run.project())?;
         let context = ScoringContext {
             source: &source,
             sink: &sink,
@@ -190,6 +172,28 @@ impl Scheduler {
         };
         self.work(run, &context).await
     }
+}
+
+/// Returns where the work of a project is read and written: here, or on the server that it names.
+pub(crate) fn work_place(
+    store: &Store,
+    environment: &dyn JobEnvironment,
+    project: &ProjectId,
+) -> Result<(Source, Sink, Journal), EnvironmentError> {
+    let project = project.clone();
+    let (telemetry, catalog) = (store.telemetry.clone(), store.catalog.clone());
+    if let Some(access) = environment.report_settings(&project)?.langfuse {
+        let journal = Journal::of_server(catalog, &access.url, &access.public_key);
+        let journal = journal.map_err(|error| unusable(&error))?;
+        let pace = Box::new(SystemBackoffClock);
+        let client = LangfuseClient::new(access, ClientLimits::default(), pace);
+        let client = client.map_err(|error| unusable(&error))?;
+        return Ok((Source::Remote(client.clone()), Sink::Remote(client), journal));
+    }
+    let source = Source::Local(telemetry.clone(), project.clone());
+    let (here, owner) = (catalog.clone(), project.clone());
+    let sink = Sink::Local(LocalSink { telemetry, catalog: here, project: owner });
+    Ok((source, sink, Journal { catalog, project }))
 }
 
 /// The configured Langfuse server cannot be used.

@@ -259,7 +259,7 @@ impl EvaluationWorker {
         let mut batch = Batch::new(project.clone(), now);
         let mut drafts: Vec<ScoreDraft> = Vec::with_capacity(group.len());
         for written in group.iter().filter_map(|one| one.written.as_ref()) {
-            drafts.push(written.score.clone());
+            drafts.extend(written.scores.iter().cloned());
             if let Some((trace, observation)) = &written.call {
                 batch.traces.push(trace.clone());
                 batch.observations.push(observation.clone());

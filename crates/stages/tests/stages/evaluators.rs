@@ -1,3 +1,8 @@
+/// Code with several scores, and in Node.
+mod code;
+/// Outages of judges.
+mod outage;
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,11 +37,12 @@ use tokio::task::JoinSet;
 
 /// Runs code of evaluators.
 const PYTHON: &str = "/usr/bin/python3";
+const NODE: &str = "/usr/bin/node";
 
 /// A machine whose only judge is the offline one, with or without an interpreter.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct OfflineMachine {
-    runs_python: bool,
+    runs_code: bool,
 }
 
 impl JobEnvironment for OfflineMachine {
@@ -54,8 +60,11 @@ impl JobEnvironment for OfflineMachine {
     }
 
     fn code_interpreter(&self, language: CodeLanguage) -> Option<Vec<String>> {
-        let command = [PYTHON, "-I"].map(str::to_owned).to_vec();
-        (self.runs_python && language == CodeLanguage::Python).then_some(command)
+        let command = match language {
+            CodeLanguage::Python => vec![PYTHON.to_owned(), "-I".to_owned()],
+            CodeLanguage::Typescript => vec![NODE.to_owned()],
+        };
+        self.runs_code.then_some(command)
     }
 
     fn suggestion_texts(&self) -> Result<SuggestionTexts, EnvironmentError> {
@@ -389,7 +398,7 @@ def evaluate(ctx: EvaluationContext) -> EvaluationResult:
 #[tokio::test(flavor = "multi_thread")]
 async fn runs_of_a_dataset_are_judged_with_what_their_items_expect() {
     let mut shop = Evaluating::new().await;
-    shop.worker = worker_on(&shop.data, OfflineMachine { runs_python: true });
+    shop.worker = worker_on(&shop.data, OfflineMachine { runs_code: true });
     shop.store(DocumentKind::Evaluator, code_evaluator(SAME)).await;
     let only = json!([{ "type": "stringOptions", "column": "datasetId", "operator": "any of",
         "value": ["d-1"] }]);
@@ -442,7 +451,7 @@ async fn code_runs_only_through_an_interpreter_of_the_operator() {
 #[tokio::test(flavor = "multi_thread")]
 async fn code_that_fails_says_why() {
     let mut shop = Evaluating::new().await;
-    shop.worker = worker_on(&shop.data, OfflineMachine { runs_python: true });
+    shop.worker = worker_on(&shop.data, OfflineMachine { runs_code: true });
     for (source, why) in [
         ("def evaluate(ctx):\n    raise ValueError('broken rule')", "broken rule"),
         ("def evaluate(ctx):\n    return {'scores': []}", "0 scores"),

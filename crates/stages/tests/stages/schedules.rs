@@ -4,6 +4,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use ratchet_agent::judge::JudgeName;
 use ratchet_core::calendar::Zone;
+use ratchet_core::catalog::agent::AgentSettings;
 use ratchet_core::chat::notification::NotificationKind;
 use ratchet_core::job::JobKind;
 use ratchet_core::judge::rubric::{self, Rubric};
@@ -29,6 +30,7 @@ use ratchet_testkit::recording::RecordBatch as _;
 use serde_json::Value;
 
 /// A machine whose judge is the offline one, or cannot be had.
+#[derive(Debug)]
 struct TestMachine {
     has_judge: bool,
 }
@@ -230,6 +232,9 @@ async fn the_review_sample_is_drawn_on_monday_and_announced_once() {
     let url = "https://example.com/";
     let (new, _) = notify::webhook("ops", url, events, &OutboundPolicy::unrestricted()).unwrap();
     let ops = catalog.add_notice_receiver(server.shop.clone(), new, secrets, START).await.unwrap();
+    let on_call = vec!["ann@shop.example".to_owned()];
+    let settings = AgentSettings { on_call, ..AgentSettings::default() };
+    catalog.save_agent(server.shop.clone(), "support".into(), settings, START).await.unwrap();
     let review = server.schedule("review").await;
     assert_eq!(review.cron.to_string(), "0 6 * * MON");
     let recorded = batch(&server.shop).with(trace("t").beginning(0).agent("support")).build();
@@ -243,4 +248,10 @@ async fn the_review_sample_is_drawn_on_monday_and_announced_once() {
         let kinds: Vec<_> = told.iter().map(|one| one.kind).collect();
         assert_eq!(kinds, [NotificationKind::ReviewDrawn]);
     }
+    let secrets = server.data.folder().secrets.clone();
+    let limits = (9, Duration::from_secs(60));
+    let due = catalog.claim_deliveries(limits, secrets, later(8 * 86_400)).await.unwrap();
+    let message: Value = serde_json::from_str(&due[0].message).unwrap();
+    assert_eq!(message["data"]["onCall"], "ann@shop.example", "{message}");
+    assert!(message["data"]["text"].as_str().unwrap().ends_with("On call: ann@shop.example."));
 }

@@ -1,15 +1,17 @@
 use ratchet_core::calendar::{Week, Zone};
+use ratchet_core::catalog::account::Email;
 use ratchet_core::catalog::agent::AgentSettings;
 use ratchet_core::record::score::ScoreSource;
 use ratchet_core::review::category::Category;
 use ratchet_core::review::draw::Selection;
 use ratchet_core::review::metrics::{Basis, Standing};
+use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::review::review_site::ReviewSite;
-use ratchet_stages::review::weekly_draw::{self, DrawReport};
+use ratchet_stages::review::weekly_draw::{self, DrawReport, QueuePage};
 use ratchet_stages::review::weekly_metrics::{self, MetricsFilter};
 use ratchet_store::catalog::{
-    Change, DrawEffect, NewDataset, NewDatasetItem, NewProject, QueueId, StoredDraw,
+    Change, DrawEffect, NewDataset, NewDatasetItem, NewProject, NewUser, QueueId, Role, StoredDraw,
 };
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::PageNumber;
@@ -48,6 +50,23 @@ impl Shop {
     async fn record(&self, build: impl FnOnce(BatchBuilder) -> BatchBuilder) {
         let built = build(batch(&self.id)).build();
         self.data.telemetry().record(built).await.unwrap();
+    }
+
+    /// Goes on to the week after.
+    fn next_week(&mut self) {
+        self.week = self.week.after();
+        self.monday = self.week.end().plus_nanos(30 * 3_600 * 1_000_000_000);
+    }
+
+    /// Records a trace of a later week than the first.
+    async fn record_example_of_week(&self, agent: &str, week: usize) {
+        let at = i64::try_from(week).unwrap() * 7 * 86_400_000 + 1_000;
+        let id = format!("{agent}-W6-week-{week}");
+        self.record(|batch| {
+            let named = trace(&id).beginning(at).agent(agent);
+            batch.with(named.in_environment("production"))
+        })
+        .await;
     }
 
     /// Records the example, named by category, in an environment that is judged.
@@ -136,7 +155,8 @@ async fn a_week_is_drawn_once_and_keeps_the_facts_of_its_draw() {
     assert!(drawn.iter().all(|drawn| drawn.selection == Selection::Drawn));
     let weights: f64 = drawn.iter().map(|drawn| 1.0 / drawn.probability().unwrap()).sum();
     assert!((weights - 106.0).abs() < 1e-9, "the sample stands for the week: {weights}");
-    let queue = QueueId { project: shop.id.clone(), queue: report.queue_id.clone() };
+    let QueuePage::Here(queue) = report.page.clone() else { panic!("{report:?}") };
+    let queue = QueueId { project: shop.id.clone(), queue };
     let page = PageNumber { page: 1, limit: 100 };
     let items = shop.data.catalog().queue_items(queue, None, page).await.unwrap();
     assert_eq!(items.rows.len(), 50);
@@ -188,7 +208,7 @@ async fn reviews_of_the_sample_are_weighted_back_to_the_week() {
         release: Some("v1".into()),
     };
     assert_eq!(shop.metrics(same).await.metrics[0].weighted, accuracy.weighted);
-    let months = weekly_metrics::months(&shop.site()).await.unwrap();
+    let months = weekly_metrics::months(&shop.site(), &MetricsFilter::default()).await.unwrap();
     assert_eq!(months.len(), 1);
     assert!((months[0].agent_accuracy.value.unwrap() - truth).abs() < 1e-9);
     assert_eq!((months[0].month.as_str(), months[0].reviewed), ("2026-03", 50));
@@ -269,4 +289,94 @@ async fn an_agents_sample_is_planned_for_its_precision_with_its_spot_checks() {
     assert!(quiet.count() > 15, "{:?}", draw.traces);
     let refused = AgentSettings { spot_share: 0.6, ..AgentSettings::default() };
     assert_eq!(refused.checked("support").unwrap_err().field, "spotShare");
+}
+
+#[tokio::test]
+async fn a_second_agent_and_a_renamed_queue_never_redraw_a_week() {
+    let shop = Shop::open().await;
+    shop.record_example("support").await;
+    assert_eq!(shop.draw().await[0].queue, "weekly-review");
+    let before = shop.stored().await;
+    // Another agent's traces arrive on Tuesday: queues are named after agents from now on.
+    shop.record_example("sales").await;
+    let settings = AgentSettings { queue: Some("renamed".into()), ..AgentSettings::default() };
+    let catalog = shop.data.catalog();
+    catalog.save_agent(shop.id.clone(), "support".into(), settings, START).await.unwrap();
+    let mut again = shop.draw().await;
+    again.sort_by_key(|report| report.agent.clone());
+    let told = |report: &DrawReport| (report.queue.clone(), report.effect, report.drawn);
+    assert_eq!(told(&again[0]), ("sales-weekly-review".to_owned(), DrawEffect::Made, 50));
+    assert_eq!(told(&again[1]), ("weekly-review".to_owned(), DrawEffect::Known, 50));
+    assert!(shop.stored().await.contains(&before[0]), "the first draw stays as it is");
+    let filter = MetricsFilter { agent: Some("support".into()), ..MetricsFilter::default() };
+    assert_eq!(shop.metrics(filter).await.drawn, 50, "no trace counts twice");
+    assert_eq!(shop.metrics(MetricsFilter::default()).await.drawn, 100);
+}
+
+#[tokio::test]
+async fn agents_that_share_a_queue_are_both_drawn_and_a_merged_agent_keeps_its_draw() {
+    let shop = Shop::open().await;
+    let catalog = shop.data.catalog();
+    let shared = AgentSettings { queue: Some("triage".into()), ..AgentSettings::default() };
+    for agent in ["support", "sales"] {
+        shop.record_example(agent).await;
+        let settings = shared.clone();
+        catalog.save_agent(shop.id.clone(), agent.into(), settings, START).await.unwrap();
+    }
+    let reports = shop.draw().await;
+    assert!(reports.iter().all(|report| report.effect == DrawEffect::Made), "{reports:?}");
+    assert!(reports.iter().all(|report| report.queue == "triage"));
+    assert_eq!(shop.drawn_traces().await.len(), 100);
+    // Sales turns out to be an older name of support.
+    let merged = AgentSettings { aliases: vec!["sales".into()], ..shared };
+    catalog.save_agent(shop.id.clone(), "support".into(), merged, START).await.unwrap();
+    let after = shop.draw().await;
+    assert_eq!((after.len(), after[0].effect), (1, DrawEffect::Known));
+    for name in ["support", "sales"] {
+        let filter = MetricsFilter { agent: Some(name.into()), ..MetricsFilter::default() };
+        assert_eq!(shop.metrics(filter.clone()).await.drawn, 100, "{name}");
+        shop.answer(shop.drawn_traces().await, ScoreSource::Annotation).await;
+        let months = weekly_metrics::months(&shop.site(), &filter).await.unwrap();
+        assert_eq!(months[0].reviewed, 100, "{name}");
+    }
+    let none = MetricsFilter { agent: Some("travel".into()), ..MetricsFilter::default() };
+    assert_eq!(weekly_metrics::months(&shop.site(), &none).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn who_is_on_call_is_assigned_by_the_draw_and_relieved_by_the_next() {
+    let mut shop = Shop::open().await;
+    let catalog = shop.data.catalog().clone();
+    let mut people = Vec::new();
+    for name in ["ann", "ben", "cem"] {
+        let email = Email::parse(&format!("{name}@shop.example")).unwrap();
+        let password = Secret::new("correct horse");
+        let project = Some(shop.id.clone());
+        let new = NewUser { email, name: None, password, role: Role::Member, project };
+        people.push(catalog.create_user(new, START).await.unwrap());
+    }
+    let on_call = ["ann@shop.example", "ben@shop.example"].map(str::to_owned).to_vec();
+    let settings = AgentSettings { on_call: on_call.clone(), ..AgentSettings::default() };
+    catalog.save_agent(shop.id.clone(), "support".into(), settings, START).await.unwrap();
+    shop.record_example("support").await;
+    let first = shop.draw().await.remove(0);
+    let turn = on_call.iter().position(|person| first.on_call.as_ref() == Some(person)).unwrap();
+    let QueuePage::Here(queue) = first.page else { panic!("a queue of this server") };
+    let of = QueueId { project: shop.id.clone(), queue };
+    let assigned = async || catalog.assignees(of.clone()).await.unwrap();
+    assert_eq!(assigned().await, [people[turn].id.clone()]);
+    // Somebody takes them off the queue: drawing again does not put them back.
+    catalog.unassign_queue(of.clone(), people[turn].id.clone(), START).await.unwrap();
+    shop.draw().await;
+    assert_eq!(assigned().await, Vec::<String>::new());
+    catalog.assign_queue(of.clone(), people[2].id.clone(), START).await.unwrap();
+    for weeks in 1..=2_usize {
+        shop.next_week();
+        shop.record_example_of_week("support", weeks).await;
+        let on_call_now = (turn + weeks) % 2;
+        assert_eq!(shop.draw().await[0].on_call.as_ref(), Some(&on_call[on_call_now]));
+        let mut expected = vec![people[2].id.clone(), people[on_call_now].id.clone()];
+        expected.sort();
+        assert_eq!(assigned().await, expected, "who was assigned by hand stays");
+    }
 }

@@ -18,6 +18,7 @@ use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
 
+pub(super) use assignment::rotate_on_call;
 pub use progress::QueueProgress;
 pub use review::{NewReview, Review, ReviewEffect, ReviewLease};
 

@@ -18,8 +18,12 @@ const MAX_ITEMS: u64 = 20_000;
 pub struct NewDraw {
     /// First day of the week of the traces.
     pub week: String,
-    /// `None` for traces without an agent, or of all agents.
+    /// `None` for traces without an agent.
     pub agent: Option<String>,
+    /// Other names of the agent: a draw of one of them is a draw of the same traces.
+    pub aliases: Vec<String>,
+    /// Id of the user who is on call.
+    pub assignee: Option<String>,
     /// Settings of the sample, for people who look at it later.
     pub plan: Json,
     pub draw: WeekDraw,
@@ -45,7 +49,7 @@ pub struct StoredDraw {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DrawEffect {
     Made,
-    /// The queue has a sample of the week already, which stays as it is.
+    /// The agent has a sample of the week already, which stays as it is.
     Known,
 }
 
@@ -59,8 +63,8 @@ pub struct SourcedItem {
 }
 
 impl Catalog {
-    /// Stores a week's sample and adds its traces to the queue, all or nothing. A week is drawn
-    /// once: a second draw changes nothing.
+    /// Stores a week's sample, adds its traces to the queue and assigns who is on call, all or
+    /// nothing. A week of an agent is drawn once: a second draw changes nothing, whatever its queue.
     ///
     /// # Errors
     /// Fails if the project has no such queue.
@@ -73,20 +77,17 @@ impl Catalog {
         let cells = serde_json::to_value(&new.draw.cells);
         let cells = Json::from_value(&cells.map_err(|why| StoreError::BadQuery(why.to_string()))?);
         self.transact(move |tx| {
-            let known = "SELECT 1 FROM review_draw WHERE project = $1 AND queue = $2 AND week = $3";
-            let key = [(&to.project).into(), (&to.queue).into(), (&new.week).into()];
-            if tx.exists(known, &key)? {
+            if is_drawn(tx, &to.project, &new)? {
                 return Ok(DrawEffect::Known);
             }
-            let [project, queue, week] = key;
             tx.execute(
-                "INSERT INTO review_draw (project, queue, week, agent, seed, plan, cells, is_cut, \
+                "INSERT INTO review_draw (project, agent, week, queue, seed, plan, cells, is_cut, \
                  drawn_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
                 &[
-                    project,
-                    queue,
-                    week,
-                    new.agent.clone().into(),
+                    (&to.project).into(),
+                    agent_key(&new).into(),
+                    (&new.week).into(),
+                    (&to.queue).into(),
                     (&new.draw.seed).into(),
                     (&new.plan).into(),
                     (&cells).into(),
@@ -95,8 +96,9 @@ impl Catalog {
                 ],
             )?;
             for drawn in &new.draw.traces {
-                add(tx, (&to, &new.week), drawn, now)?;
+                add(tx, (&to, &new), drawn, now)?;
             }
+            queue::rotate_on_call(tx, &to, (&new.week, new.assignee.as_deref()), now)?;
             Ok(DrawEffect::Made)
         })
         .await
@@ -109,10 +111,11 @@ impl Catalog {
     pub async fn draws(&self, project: ProjectId, week: String) -> StoreResult<Vec<StoredDraw>> {
         self.transact(move |tx| {
             let sql = "SELECT queue, week, agent, seed, cells, is_cut, drawn_at FROM review_draw \
-                       WHERE project = $1 AND week = $2 ORDER BY queue";
+                       WHERE project = $1 AND week = $2 ORDER BY agent";
             let draws = tx.rows(sql, &[(&project).into(), (&week).into()], read_draw)?;
             let with_traces = |draw: StoredDraw| {
-                let traces = traces(tx, &project, (&draw.queue, &week))?;
+                let agent = draw.agent.clone().unwrap_or_default();
+                let traces = traces(tx, &project, (&agent, &week))?;
                 Ok(StoredDraw { traces, ..draw })
             };
             draws.into_iter().map(with_traces).collect()
@@ -142,7 +145,7 @@ impl Catalog {
     ) -> StoreResult<Vec<(String, DrawnTrace)>> {
         let sql = format!(
             "SELECT {TRACE_COLUMNS}, week FROM review_item WHERE project = $1 AND trace = $2 \
-             ORDER BY week DESC, queue"
+             ORDER BY week DESC, agent"
         );
         self.transact(move |tx| {
             let read = |row: &Row<'_>| Ok((row.get(9)?, read_trace(row)?));
@@ -174,23 +177,39 @@ impl Catalog {
     }
 }
 
+/// The column of the agent: empty for traces without one.
+fn agent_key(new: &NewDraw) -> &str {
+    new.agent.as_deref().unwrap_or_default()
+}
+
+/// Whether the week of an agent was drawn, under any of its names.
+fn is_drawn(tx: &Tx<'_>, project: &ProjectId, new: &NewDraw) -> StoreResult<bool> {
+    let sql = "SELECT 1 FROM review_draw WHERE project = $1 AND agent = $2 AND week = $3";
+    for name in std::iter::once(agent_key(new)).chain(new.aliases.iter().map(String::as_str)) {
+        if tx.exists(sql, &[project.into(), name.into(), (&new.week).into()])? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 fn add(
     tx: &Tx<'_>,
-    (to, week): (&QueueId, &str),
+    (to, new): (&QueueId, &NewDraw),
     drawn: &DrawnTrace,
     now: Timestamp,
 ) -> StoreResult<()> {
     let object = drawn.trace.clone();
-    let new = NewQueueItem { kind: ItemKind::Trace, object, status: ItemStatus::Pending };
-    let item = queue::add(tx, to, new, now)?;
+    let item = NewQueueItem { kind: ItemKind::Trace, object, status: ItemStatus::Pending };
+    let item = queue::add(tx, to, item, now)?;
     tx.execute(
-        "INSERT INTO review_item (project, queue, week, trace, item, selection, category, \
+        "INSERT INTO review_item (project, agent, week, trace, item, selection, category, \
          population, taken, probability, quality, environment, release, reason) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
         &[
             (&to.project).into(),
-            (&to.queue).into(),
-            week.into(),
+            agent_key(new).into(),
+            (&new.week).into(),
             (&drawn.trace).into(),
             item.id.into(),
             drawn.selection.as_str().into(),
@@ -213,13 +232,13 @@ const TRACE_COLUMNS: &str =
 fn traces(
     tx: &Tx<'_>,
     project: &ProjectId,
-    (queue, week): (&str, &str),
+    (agent, week): (&str, &str),
 ) -> StoreResult<Vec<DrawnTrace>> {
     let sql = format!(
-        "SELECT {TRACE_COLUMNS} FROM review_item WHERE project = $1 AND queue = $2 AND week = $3 \
+        "SELECT {TRACE_COLUMNS} FROM review_item WHERE project = $1 AND agent = $2 AND week = $3 \
          ORDER BY trace"
     );
-    tx.rows(&sql, &[project.into(), queue.into(), week.into()], read_trace)
+    tx.rows(&sql, &[project.into(), agent.into(), week.into()], read_trace)
 }
 
 fn read_trace(row: &Row<'_>) -> StoreResult<DrawnTrace> {
@@ -239,10 +258,11 @@ fn read_trace(row: &Row<'_>) -> StoreResult<DrawnTrace> {
 fn read_draw(row: &Row<'_>) -> StoreResult<StoredDraw> {
     let cells: Json = row.get(4)?;
     let cells = serde_json::from_str(cells.as_str());
+    let agent: String = row.get(2)?;
     Ok(StoredDraw {
         queue: row.get(0)?,
         week: row.get(1)?,
-        agent: row.get(2)?,
+        agent: Some(agent).filter(|agent| !agent.is_empty()),
         seed: row.get(3)?,
         cells: cells.map_err(|why| StoreError::BadQuery(format!("a stored draw: {why}")))?,
         is_cut: row.get(5)?,

@@ -186,7 +186,7 @@ const LISTS: [FormField<'_>; 4] = [
     FormField { name: "environments", label: "Environments", hint: "One per line." },
     FormField { name: "datasets", label: "Datasets", hint: "One per line." },
 ];
-const NUMBERS: [FormField<'_>; 7] = [
+const NUMBERS: [FormField<'_>; 8] = [
     FormField {
         name: "agentAccuracy",
         label: "Agent accuracy, %",
@@ -211,6 +211,11 @@ const NUMBERS: [FormField<'_>; 7] = [
         name: "reviewCapacity",
         label: "Review capacity per week",
         hint: "Traces that are drawn for review.",
+    },
+    FormField {
+        name: "flaggedShare",
+        label: "Flagged traces (W5) among reviews without feedback, %",
+        hint: "The rest are quiet ones (W6, U3). Empty: 80, less what the planned precision needs.",
     },
     FormField {
         name: "halfWidth",
@@ -239,6 +244,7 @@ fn entered(settings: &AgentSettings) -> Entered {
         ("userSatisfaction", &percent(targets.user_satisfaction)),
         ("tracesReviewed", &targets.traces_reviewed.to_string()),
         ("reviewCapacity", &settings.review_capacity.to_string()),
+        ("flaggedShare", &settings.flagged_share.map(percent).unwrap_or_default()),
         ("halfWidth", &percent(settings.half_width)),
         ("spotShare", &percent(settings.spot_share)),
     ]);
@@ -253,7 +259,7 @@ async fn save(
 ) -> PageResult<Response> {
     let agent = web.store.catalog.agent(ctx.project_id(), name).await?;
     let mut entered = Entered::new(form);
-    let flagged_share = agent.settings.flagged_share;
+    let flagged_share = flagged_share(&mut entered, agent.settings.flagged_share);
     // Forms from before there were policies, and programs that fill in these fields only.
     let promotion = match entered.has("environment") {
         true => policy::read(&mut entered),
@@ -290,6 +296,27 @@ async fn refused(
 ) -> PageResult<Response> {
     let shown = shown(web, ctx, agent, entered).await?;
     Ok((StatusCode::UNPROCESSABLE_ENTITY, shown).into_response())
+}
+
+/// The split of the form. A share that was not changed stays as it was accepted, to the last digit.
+fn flagged_share(entered: &mut Entered, was: Option<f64>) -> Option<f64> {
+    if !entered.has("flaggedShare") {
+        return was;
+    }
+    let text = entered.text("flaggedShare").trim_end_matches('%').trim();
+    if text.is_empty() {
+        return None;
+    }
+    match text.parse::<f64>() {
+        Ok(percent) => {
+            let share = percent / 100.0;
+            was.filter(|was| (was - share).abs() < 0.0005).or(Some(share))
+        }
+        Err(_) => {
+            entered.wrong("flaggedShare", "a number from 0 to 100, or nothing");
+            None
+        }
+    }
 }
 
 fn read(entered: &mut Entered) -> AgentSettings {

@@ -26,6 +26,9 @@ const ROWS: [(&str, [Category; 3]); 3] = [
     ("No feedback", [Category::W5, Category::W6, Category::U3]),
 ];
 
+const YIELD: &str =
+    "Yield: share of reviews that led to a dataset item or showed an error of the judge.";
+
 pub(super) fn routes() -> Router<Web> {
     Router::new()
         .route("/project/{project}/matrix", get(show))
@@ -38,11 +41,20 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     page.summary = sample(&found);
     page.action = html! { a.button href=(metrics::link(&ctx, &week)) { "Weekly metrics" } };
     page.body = html! {
+        (metrics::release_form(&ctx))
         (weeks(&week, &ctx))
         @if found.categories.is_empty() { (nothing()) } @else {
             (grid(&found))
             h2 { "Categories" }
-            (cells(&found))
+            (cells("Categories", &found.categories))
+            p.muted { (YIELD) }
+            h2 { "What each category teaches" }
+            dl.facts {
+                @for view in &found.categories {
+                    dt { b { (view.category.as_str()) } " " (view.title) }
+                    dd { (view.teaches) " " b { (view.action) } }
+                }
+            }
             (rebalancing::section(&web, &ctx).await?)
         }
     };
@@ -101,7 +113,8 @@ fn grid(found: &WeeklyMetrics) -> Markup {
     table::table(&Table { caption, columns, rows, select_for: None })
 }
 
-fn cells(found: &WeeklyMetrics) -> Markup {
+/// Measured accuracy and yield of each category.
+fn cells(caption: &str, categories: &[CategoryView]) -> Markup {
     let name = MetricName::AgentAccuracy;
     let row = |view: &CategoryView| Row {
         id: view.category.as_str().to_owned(),
@@ -129,17 +142,6 @@ fn cells(found: &WeeklyMetrics) -> Markup {
         Column::number("Expected"),
         Column::number("Yield"),
     ];
-    let rows = found.categories.iter().map(row).collect();
-    let table = Table { caption: "Categories".to_owned(), columns, rows, select_for: None };
-    html! {
-        (table::table(&table))
-        p.muted { "Yield: share of reviews that led to a dataset item or showed an error of the judge." }
-        h2 { "What each category teaches" }
-        dl.facts {
-            @for view in &found.categories {
-                dt { b { (view.category.as_str()) } " " (view.title) }
-                dd { (view.teaches) " " b { (view.action) } }
-            }
-        }
-    }
+    let rows = categories.iter().map(row).collect();
+    table::table(&Table { caption: caption.to_owned(), columns, rows, select_for: None })
 }

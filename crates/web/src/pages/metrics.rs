@@ -12,7 +12,6 @@ use ratchet_core::review::phase_rules::RuleState;
 use ratchet_core::review::weekly::{
     MonthAccuracy, WeeklyMetrics, change_text, interval_text, value_text,
 };
-use ratchet_stages::review::review_site::ReviewSite;
 use ratchet_stages::review::weekly_metrics::{self, MetricsFilter};
 
 use crate::components::chart::{self, OverTime, Series};
@@ -35,19 +34,37 @@ pub(super) async fn of_address(
     ctx: &RequestContext,
 ) -> PageResult<(Week, WeeklyMetrics)> {
     let project = ctx.project_id();
-    let site = ReviewSite::local(&web.store, &project);
-    let zone = weekly_metrics::zone(&web.store.catalog, &project).await?;
+    let site = web.review_site(&project)?;
+    let zone = weekly_metrics::zone(&site).await?;
     let week = match ctx.params.get("week") {
         Some(day) => Week::parse(day, &zone).map_err(|why| PageError::Bad(why.to_string()))?,
         None => weekly_metrics::default_week(&site, (&zone, ctx.now)).await?,
     };
-    let filter = MetricsFilter {
+    let metrics = weekly_metrics::metrics(&site, &week, &filter(ctx)).await?;
+    Ok((week, metrics))
+}
+
+/// The part of the traffic that the address names.
+fn filter(ctx: &RequestContext) -> MetricsFilter {
+    MetricsFilter {
         agent: ctx.scope.agent.clone(),
         environment: ctx.scope.environment.clone(),
         release: ctx.params.get("release").map(str::to_owned),
-    };
-    let metrics = weekly_metrics::metrics(&site, &week, &filter).await?;
-    Ok((week, metrics))
+    }
+}
+
+/// A field for the release, beside the agent and environment of every page.
+pub(super) fn release_form(ctx: &RequestContext) -> Markup {
+    let here = ctx.here().without("release");
+    html! {
+        form.search method="get" action=(here.path()) {
+            @for (name, value) in here.pairs() { input type="hidden" name=(name) value=(value); }
+            label for="release" { "Release" }
+            input #release name="release" value=(ctx.params.get("release").unwrap_or_default())
+                  placeholder="all releases";
+            button.button type="submit" { "Apply" }
+        }
+    }
 }
 
 /// Which week it is, and links to its neighbours.
@@ -89,12 +106,14 @@ async fn export(State(web): State<Web>, ctx: RequestContext) -> PageResult<Respo
 
 async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
     let (week, metrics) = of_address(&web, &ctx).await?;
-    let months = weekly_metrics::months(&ReviewSite::local(&web.store, &ctx.project_id())).await?;
+    let site = web.review_site(&ctx.project_id())?;
+    let months = weekly_metrics::months(&site, &filter(&ctx)).await?;
     let mut page = Page::new(Section::Metrics, "Metrics");
     page.summary = sample(&metrics);
-    let csv = ctx.to(&["metrics", "week.csv"]).with("week", week.to_string());
+    let csv = to(&ctx, &["metrics", "week.csv"], &week);
     page.action = html! { a.button href=(csv) { "Export CSV" } };
     page.body = html! {
+        (release_form(&ctx))
         (weeks(&week, &ctx))
         @if metrics.traces == 0 { (nothing()) } @else {
             (figures(&metrics))
@@ -124,16 +143,23 @@ fn known(name: MetricName, value: Option<f64>) -> Markup {
 
 /// A value with its interval and the number of reviews behind it.
 fn weighted(name: MetricName, value: &EstimateView) -> Markup {
-    let title = value.reason.clone().unwrap_or_else(|| {
-        let part = value.represents.map(figure::percent).unwrap_or_default();
-        format!("n = {}; stands for {part} of traces", value.n)
-    });
+    let title = value.reason.clone().unwrap_or_else(|| format!("n = {}", value.n));
     html! {
         span title=(title) {
             b { (known(name, value.value)) }
             @if let Some(ends) = value.interval.filter(|_| !name.is_count()) {
                 " " span.muted { "(" (interval_text(name, ends)) ")" }
             }
+        }
+    }
+}
+
+/// The share of traffic that a figure stands for.
+fn represents(value: &EstimateView) -> Markup {
+    html! {
+        @match value.represents {
+            Some(part) => (figure::percent(part)),
+            None => span.muted { "–" },
         }
     }
 }
@@ -159,10 +185,11 @@ fn figures(metrics: &WeeklyMetrics) -> Markup {
                 html! { (name.title()) },
                 weighted(name, &metric.weighted),
                 html! { (figure::grouped(metric.weighted.n)) },
-                known(name, metric.raw.value),
+                represents(&metric.weighted),
                 html! {
-                    @if let Some(predicted) = &metric.prediction_powered { (known(name, predicted.value)) }
+                    @if let Some(predicted) = &metric.prediction_powered { (weighted(name, predicted)) }
                 },
+                known(name, metric.raw.value),
                 known(name, previous),
                 change(metric),
                 html! { "≥ " (value_text(name, metric.target)) },
@@ -175,8 +202,9 @@ fn figures(metrics: &WeeklyMetrics) -> Markup {
         Column::text("Metric"),
         Column::text("Weighted (95% CI)"),
         Column::number("n"),
+        Column::number("Represents"),
+        Column::text("With judge scores (PPI)"),
         Column::number("Raw sample"),
-        Column::number("With judge scores (PPI)"),
         Column::number("Previous week"),
         Column::text("Change"),
         Column::number("Target"),
@@ -188,6 +216,7 @@ fn figures(metrics: &WeeklyMetrics) -> Markup {
         (table::table(&table))
         p.muted {
             "Weighted: each reviewed trace counts for the traces it was drawn from, judged by people. "
+            "Represents: the share of traces that the figure stands for. "
             "Raw sample: reviewed traces as they are; biased, because disagreements are reviewed more often."
         }
     }
@@ -275,7 +304,9 @@ fn by_month(months: &[MonthAccuracy]) -> Markup {
         cells: vec![
             html! { (month.month) },
             weighted(name, &month.agent_accuracy),
+            represents(&month.agent_accuracy),
             weighted(name, &month.judge_accuracy),
+            represents(&month.judge_accuracy),
             html! { (figure::grouped(month.reviewed)) },
             html! { (figure::grouped(month.dataset_size)) },
         ],
@@ -284,7 +315,9 @@ fn by_month(months: &[MonthAccuracy]) -> Markup {
     let columns = vec![
         Column::text("Month"),
         Column::text("Agent accuracy (95% CI)"),
+        Column::number("Represents"),
         Column::text("Judge accuracy (95% CI)"),
+        Column::number("Represents"),
         Column::number("Traces reviewed"),
         Column::number("Dataset size"),
     ];
@@ -315,5 +348,14 @@ fn by_month(months: &[MonthAccuracy]) -> Markup {
 
 /// A link to the metrics of a week.
 pub(super) fn link(ctx: &RequestContext, week: &Week) -> Link {
-    ctx.to(&["metrics"]).with("week", week.to_string())
+    to(ctx, &["metrics"], week)
+}
+
+/// A link to a page about the same week and traffic.
+fn to(ctx: &RequestContext, segments: &[&str], week: &Week) -> Link {
+    let link = ctx.to(segments).with("week", week.to_string());
+    match ctx.params.get("release") {
+        Some(release) => link.with("release", release),
+        None => link,
+    }
 }

@@ -121,10 +121,7 @@ impl Site {
 
     /// Sends a form of a page, with the page's token.
     pub(crate) async fn post(&self, page: &str, address: &str, fields: &str) -> Answer {
-        let mut browser = self.browser();
-        browser.get(page).await;
-        let form = format!("form_token={}&{fields}", browser.form_token);
-        browser.send("POST", address, &[FORM], form).await
+        self.browser().fill(page, address, fields).await
     }
 
     /// Sends a file by the form of a page, with the page's token.
@@ -205,6 +202,13 @@ impl Browser {
         let fields = fields.iter().copied().chain([("form_token", self.form_token.as_str())]);
         let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
         self.send("POST", path, &[FORM], form).await
+    }
+
+    /// Opens a page and sends one of its forms, with the page's token.
+    pub(crate) async fn fill(&mut self, page: &str, address: &str, fields: &str) -> Answer {
+        self.get(page).await;
+        let form = format!("form_token={}&{fields}", self.form_token);
+        self.send("POST", address, &[FORM], form).await
     }
 
     /// Opens the form and sends it.

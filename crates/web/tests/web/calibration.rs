@@ -13,7 +13,7 @@ use ratchet_stages::source::Source;
 use ratchet_store::catalog::Role;
 use ratchet_testkit::build::{START, batch, project, score, span, trace};
 
-use crate::browser::{Answer, PASSWORD, Site};
+use crate::browser::{Answer, Browser, PASSWORD, Site};
 
 const LABELS: &str = "/project/shop/labels";
 const CALIBRATION: &str = "/project/shop/calibration";
@@ -52,7 +52,7 @@ fn judged() -> ratchet_testkit::build::BatchBuilder {
         };
         let done = grade(if n < 6 { "partial" } else { "complete" });
         response = response
-            .with(trace(&format!("t{n}")).beginning(at).in_session(&session))
+            .with(trace(&format!("t{n}")).beginning(at).in_session(&session).for_user("kim"))
             .with(given("overall_quality", 1).number(mark))
             .with(given("tool_mastery", 1).number(mark).comment("the judge's <b>unseen</b> reason"))
             .with(given("task_completion", 1).value(done));
@@ -110,8 +110,8 @@ fn form(page: &Answer) -> (String, String) {
     (after("data-review method=\"post\" action=\""), after("name=\"attempt\" value=\""))
 }
 
-async fn draw(site: &Site, rubric: &str) -> String {
-    let drawn = site.post(CALIBRATION, &format!("{CALIBRATION}/sample{rubric}"), "").await;
+async fn draw(browser: &mut Browser, rubric: &str) -> String {
+    let drawn = browser.fill(CALIBRATION, &format!("{CALIBRATION}/sample{rubric}"), "").await;
     assert_eq!(drawn.status, 303, "{}", drawn.text);
     drawn.header("location").to_owned()
 }
@@ -119,65 +119,74 @@ async fn draw(site: &Site, rubric: &str) -> String {
 #[tokio::test]
 async fn a_sample_is_drawn_into_a_queue_and_labelled_blind() {
     let site = site().await;
-    check(&site.get(CALIBRATION).await, 200, "Label this week");
-    let review = draw(&site, "").await;
+    let mut ada = site.browser();
+    check(&ada.get(CALIBRATION).await, 200, "Label this week");
+    let review = draw(&mut ada, "").await;
     assert!(review.contains("/queues/") && review.ends_with("/review"), "{review}");
-    let blind = site.get(&review).await;
+    let blind = ada.get(&review).await;
     check(&blind, 200, "0 of 10 done");
     check(&blind, 200, "data-verdicts hidden");
     assert!(!blind.text.contains("badge score"), "the conversation tells scores: {}", blind.text);
+    let list = review.replace("/review", "");
+    let listed = ada.get(&list).await;
+    check(&listed, 200, " sessions of the week of ");
+    check(&listed, 200, "drawn: ");
+    check(&listed, 200, "<bdi>kim</bdi>");
+    assert!(!listed.text.contains(" by the judge: "), "blind: {}", listed.text);
     let (action, attempt) = form(&blind);
-    let none = site.post(&review, &action, &format!("attempt={attempt}&why=nothing")).await;
+    let none = ada.fill(&review, &action, &format!("attempt={attempt}&why=nothing")).await;
     check(&none, 400, "label at least one dimension");
     let wrong = format!("attempt={attempt}&tool_mastery.exact=7");
-    let wrong = site.post(&review, &action, &wrong).await;
+    let wrong = ada.fill(&review, &action, &wrong).await;
     check(&wrong, 400, "tool_mastery must be a number from 0 to 1");
     let given = format!(
         "attempt={attempt}&task_completion=complete&tool_mastery=0.5&tool_mastery.exact=0.62&why=%3Ci%3Ewell"
     );
-    let kept = site.post(&review, &action, &given).await;
+    let kept = ada.fill(&review, &action, &given).await;
     assert_eq!(kept.status, 303, "{}", kept.text);
     // Sent twice, it counts once.
-    assert_eq!(site.post(&review, &action, &given).await.status, 303);
-    check(&site.get(&review).await, 200, "1 of 10 done");
+    assert_eq!(ada.fill(&review, &action, &given).await.status, 303);
+    check(&ada.get(&review).await, 200, "1 of 10 done");
     let given = labels::read(&sink(&site), DATASET).await.unwrap();
     assert_eq!(given.len(), 1);
     assert_eq!(given[0].marks["tool_mastery"], Mark::Number(0.62));
     assert!(given[0].drawn.is_some(), "it was drawn");
+    check(&ada.get(&list).await, 200, " by the judge: ");
     let session = given[0].session.to_string();
-    let page = site.get(&format!("/project/shop/sessions/{session}")).await;
+    let page = ada.get(&format!("/project/shop/sessions/{session}")).await;
     check(&page, 200, "superseded by a person");
     check(&page, 200, "Annotator");
     assert!(!page.text.contains("<i>well"));
     // What was drawn stays drawn, and what is labelled is not asked again.
-    draw(&site, "").await;
-    check(&site.get(&review).await, 200, "1 of 10 done");
-    let old = site.get(LABELS).await;
+    draw(&mut ada, "").await;
+    check(&ada.get(&review).await, 200, "1 of 10 done");
+    let old = ada.get(LABELS).await;
     assert_eq!(old.status, 303);
     assert!(review.starts_with(old.header("location")), "{}", old.header("location"));
     let undo = review.replace("/review", "/undo");
-    assert_eq!(site.post(&review, &undo, "").await.status, 303);
+    assert_eq!(ada.fill(&review, &undo, "").await.status, 303);
     assert!(labels::read(&sink(&site), DATASET).await.unwrap().is_empty());
-    let page = site.get(&format!("/project/shop/sessions/{session}")).await;
+    let page = ada.get(&format!("/project/shop/sessions/{session}")).await;
     assert!(!page.text.contains("superseded by a person"), "{}", page.text);
 }
 
 #[tokio::test]
 async fn undoing_a_second_label_brings_the_first_back() {
     let site = site().await;
+    let mut ada = site.browser();
     let label = "/project/shop/sessions/s1/label";
     for (mark, undone) in [("0.25", false), ("0.75", true)] {
-        let review = site.post("/project/shop/sessions/s1", label, "").await;
+        let review = ada.fill("/project/shop/sessions/s1", label, "").await;
         let review = review.header("location").to_owned();
-        let (action, attempt) = form(&site.get(&review).await);
+        let (action, attempt) = form(&ada.get(&review).await);
         let given = format!("attempt={attempt}&tool_mastery={mark}");
-        assert_eq!(site.post(&review, &action, &given).await.status, 303);
+        assert_eq!(ada.fill(&review, &action, &given).await.status, 303);
         let given = labels::read(&sink(&site), DATASET).await.unwrap();
         assert_eq!(given[0].marks["tool_mastery"].text(), mark);
         assert!(given[0].drawn.is_none(), "a person chose it");
         if undone {
             let undo = format!("{}/undo", review.split("/review").next().unwrap());
-            assert_eq!(site.post(&review, &undo, "").await.status, 303);
+            assert_eq!(ada.fill(&review, &undo, "").await.status, 303);
         }
     }
     let given = labels::read(&sink(&site), DATASET).await.unwrap();
@@ -256,18 +265,19 @@ async fn drawn_sessions_are_weighted_and_success_reads_the_labels() {
 #[tokio::test]
 async fn rubrics_of_the_project_are_known_to_the_pages() {
     let site = site().await;
-    let page = site.get(&format!("{CALIBRATION}?rubric=kindness")).await;
+    let mut ada = site.browser();
+    let page = ada.get(&format!("{CALIBRATION}?rubric=kindness")).await;
     check(&page, 200, "Rubric <bdi><b>kindness</b></bdi>");
     check(&page, 200, "calibration/sample?rubric=kindness");
     let label = "/project/shop/sessions/s1/label?rubric=kindness";
-    let review = site.post("/project/shop/sessions/s1", label, "").await;
+    let review = ada.fill("/project/shop/sessions/s1", label, "").await;
     let review = review.header("location").to_owned();
-    let shown = site.get(&review).await;
+    let shown = ada.get(&review).await;
     check(&shown, 200, "task_completion");
     assert!(!shown.text.contains("tool_mastery"), "only what the rubric asks: {}", shown.text);
     let (action, attempt) = form(&shown);
     let given = format!("attempt={attempt}&task_completion=complete");
-    assert_eq!(site.post(&review, &action, &given).await.status, 303);
+    assert_eq!(ada.fill(&review, &action, &given).await.status, 303);
     let given = labels::read(&sink(&site), DATASET).await.unwrap();
     assert_eq!(given[0].rubric, "kindness");
 }

@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use ratchet_core::catalog::annotation::{ItemKind, ItemStatus};
+use ratchet_core::catalog::annotation::{CommentedKind, ItemKind, ItemStatus};
 use ratchet_core::catalog::experiment::{ExperimentItem, ExperimentMetadata};
 use ratchet_core::catalog::review::{REVIEW_LEASE, ReviewSettings};
 use ratchet_core::id::TraceId;
 use ratchet_core::payload::Payload;
 use ratchet_core::record::media::{MediaHash, MediaType};
-use ratchet_core::record::score::Score;
+use ratchet_core::record::score::{Score, ScoreSource};
 use ratchet_store::catalog::{
-    Change, MediaOwner, NewDataset, NewMedia, NewQueue, NewQueueItem, QueueId, ReferenceLocation,
-    Role,
+    Change, MediaOwner, NewComment, NewDataset, NewMedia, NewQueue, NewQueueItem, QueueId,
+    ReferenceLocation, Role,
 };
 use ratchet_store::query::{Paging, ScoreQuery, ScoresOn, TimeRange};
-use ratchet_testkit::build::{START, batch, generation, json, project, text, trace};
+use ratchet_testkit::build::{START, batch, generation, json, project, score, text, tool, trace};
 use ratchet_testkit::recording::RecordBatch as _;
 
 use crate::browser::{Browser, Site, id};
@@ -270,8 +270,65 @@ async fn without_sign_in_an_item_is_reviewed_once() {
     let settings = format!("/project/shop/queues/{queue}/settings");
     let refused = site.post(&settings, &settings, "reviews=2&blind=yes").await;
     assert_eq!(refused.status, 422);
-    assert!(refused.text.contains("everyone counts as one person"), "{}", refused.text);
+    assert!(refused.text.contains("browsers are told apart, people are not"), "{}", refused.text);
     assert_eq!(site.post(&settings, &settings, "reviews=1&blind=yes").await.status, 303);
+}
+
+#[tokio::test]
+async fn without_sign_in_two_browsers_never_hold_the_same_item() {
+    let site = Site::open().await;
+    let catalog = site.data.catalog();
+    let new = NewQueue { name: "weekly".into(), description: None, score_configs: vec![] };
+    let queue = catalog.create_queue(id("shop"), new, START).await.unwrap().id;
+    let of = QueueId { project: id("shop"), queue };
+    for name in ["t0", "t1"] {
+        let asked = trace(name).input(text(&format!("question of {name}")));
+        site.record(batch(&project("shop")).with(asked)).await;
+        let (kind, status) = (ItemKind::Trace, ItemStatus::Pending);
+        let item = NewQueueItem { kind, object: name.to_owned(), status };
+        catalog.add_queue_item(of.clone(), item, START).await.unwrap();
+    }
+    let page = format!("/project/shop/queues/{}/review", of.queue);
+    let (mut one, mut other) = (site.browser(), site.browser());
+    let first = one.get(&page).await;
+    let shown = |text: &str| text.contains("question of t0");
+    assert!(one.jar.contains_key("ratchet-browser"));
+    assert_ne!(shown(&first.text), shown(&other.get(&page).await.text));
+    assert_eq!(shown(&first.text), shown(&one.get(&page).await.text), "it keeps its item");
+}
+
+#[tokio::test]
+async fn a_reviewer_sees_all_scores_and_comments_once_they_have_answered() {
+    let desk = Desk::new(1, 1).await;
+    let given = |name: &str| score(name).of_trace("t0").on(name).given(1_000);
+    let scores = batch(&project("shop"))
+        .with(given("thumbs_feedback").number(0.0))
+        .with(given("quality").number(0.9).from(ScoreSource::Eval))
+        .with(given("latency").number(3.0).from(ScoreSource::Api))
+        .with(tool("x1").of("t0").named("search"))
+        .with(tool("x2").of("t0").named("fetch"))
+        .with(tool("x3").of("t0").named("book"))
+        .with(tool("x4").of("t0").named("cancel"))
+        .with(tool("x5").of("t0").named("refund"));
+    desk.site.record(scores).await;
+    let comment = NewComment {
+        kind: CommentedKind::Trace,
+        object: "t0".to_owned(),
+        content: "the order was <late>".to_owned(),
+        author: None,
+    };
+    desk.site.data.catalog().create_comment(id("shop"), comment, START).await.unwrap();
+    let mut ann = desk.reviewer("ann@shop.example").await;
+    let shown = desk.next(&mut ann).await.unwrap().text;
+    let (_, said) = shown.split_once("data-verdicts").unwrap();
+    assert!(said.trim_start().starts_with("tabindex=\"0\" hidden"), "blind: {said}");
+    for seen in ["the order was &lt;late&gt;", "latency ", "quality ", "Category now", ">W2<"] {
+        assert!(said.contains(seen), "{seen} in {said}");
+    }
+    assert!(!shown.split_once("data-verdicts").unwrap().0.contains("latency"), "{shown}");
+    for used in ["search", "fetch", "book", "cancel", "refund"] {
+        assert!(shown.contains(&format!("Tool usage: {used}")), "{used} in {shown}");
+    }
 }
 
 #[tokio::test]

@@ -1,14 +1,17 @@
 //! One trace's page, as a browser gets it.
 
+use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::payload::Payload;
 use ratchet_core::record::observation::{Level, ObservationKind};
 use ratchet_core::record::score::config::{ConfigValues, ScoreConfig};
+use ratchet_stages::review::review_site::ReviewSite;
+use ratchet_stages::review::weekly_draw;
 use ratchet_store::catalog::StoredScoreConfig;
 use ratchet_testkit::build::{
     START, batch, generation, json, observation, project, score, span, text, tool, trace,
 };
 
-use crate::browser::Site;
+use crate::browser::{Site, id};
 
 fn payload(document: &str) -> Payload {
     Payload::Json(json(document))
@@ -288,4 +291,24 @@ async fn a_step_beyond_the_tree_has_its_permalink() {
     site.record(batch(&project("shop")).with(late)).await;
     let rows = site.get("/project/shop/traces/long/rows?from=1&to=3").await;
     assert!(rows.text.contains("came late"), "what is kept is as new as what was recorded");
+}
+
+#[tokio::test]
+async fn the_page_shows_the_category_now_beside_the_one_at_draw_time() {
+    let site = Site::open().await;
+    let judged = score("q").on("quality").of_trace("t").number(0.9).given(1_000);
+    let recorded = batch(&project("shop")).with(trace("t").beginning(0).agent("bot")).with(judged);
+    site.record(recorded).await;
+    let review = ReviewSite::local(site.data.folder(), &id("shop"));
+    let week = Week::of(START, &Zone::utc());
+    let target = &weekly_draw::targets(&review, &week).await.unwrap()[0];
+    weekly_draw::draw(&review, &week, target, week.end()).await.unwrap();
+    let page = "/project/shop/traces/t";
+    let both = |now: &str| format!("Category now</dt><dd><b>{now}</b>");
+    site.get(page).await.check(200, &both("W6")).check(200, "Drawn for 2026-");
+    // A user complains later: the draw stays what it was.
+    let late = score("u").on("thumbs_feedback").of_trace("t").number(0.0).given(9_000);
+    site.record(batch(&project("shop")).with(late)).await;
+    let shown = site.get(page).await;
+    shown.check(200, &both("W2")).check(200, "<b>W6</b>").check(200, "no feedback, judge good");
 }

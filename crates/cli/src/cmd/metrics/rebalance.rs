@@ -4,8 +4,8 @@ use ratchet_server::api::rebalancing::RebalanceRequest;
 use ratchet_server::clock::Clock;
 use ratchet_stages::review::rebalancing;
 
-use super::COMMAND;
 use super::source::{self, SourceArgs};
+use super::{COMMAND, categories_text};
 use crate::data_target::{self, ProjectArgs};
 use crate::exit::Outcome;
 use crate::print::{one_line, table};
@@ -67,6 +67,9 @@ fn text(proposal: &SplitProposal, is_accepted: bool) -> String {
         text += &format!(", agent {}", one_line(agent));
     }
     text += "\n";
+    if !proposal.categories.is_empty() {
+        text += &format!("{}\n", categories_text(&proposal.categories));
+    }
     let row = |(name, split): (&str, SplitView)| {
         [
             name.to_owned(),

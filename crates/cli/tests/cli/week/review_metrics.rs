@@ -41,4 +41,18 @@ fn review_metrics_have_their_contract_and_say_why_a_value_is_missing() {
     let csv = metrics(&["--csv"]);
     assert!(csv.starts_with("week,metric,raw,raw_n,weighted,lower,upper"), "{csv}");
     assert_eq!(csv.lines().count(), 6);
+    assert!(csv.lines().next().unwrap().contains(",n,represents,ppi,"), "{csv}");
+    assert!(table.contains("REPRESENTS") && table.contains("PPI"), "{table}");
+    let satisfied = csv.lines().find(|line| line.contains("user_satisfaction")).unwrap();
+    assert!(satisfied.contains(&format!(",{value},")), "{satisfied}");
+    for (args, why) in [
+        (["week", "--of", "never"], "week: "),
+        (["week", "--zone", "Mars/Olympus"], "zone: "),
+        (["rebalance", "--half-width", "7"], "halfWidth: a number between 0 and 1"),
+    ] {
+        let launch = ratchet(&["metrics"]).args(args).arg("--data").arg(folder.path());
+        let said = launch.run();
+        assert_ne!(said.code, Some(0), "{args:?}");
+        assert!(said.stderr.contains(why), "{args:?}: {}", said.stderr);
+    }
 }

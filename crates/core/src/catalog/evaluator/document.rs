@@ -109,10 +109,18 @@ impl CodeLanguage {
                 "this server runs no Python code: its operator must add `python = [\"/usr/bin/python3\", \
                  \"-I\"]` below `[evaluators.code]` in ratchet.toml and restart it; then resume"
             }
-            Self::Typescript => "this server runs evaluators in Python only, not in TypeScript",
+            Self::Typescript => {
+                "this server runs no TypeScript code: its operator must add `typescript = \
+                 [\"/usr/bin/node\"]` below `[evaluators.code]` in ratchet.toml and restart it; then resume"
+            }
         }
     }
 }
+
+/// Why an evaluator without a model does not run, and what to do.
+pub const NO_MODEL: &str = "modelConfig is null, which means the project's default model, and Ratchet \
+     has none: set modelConfig to the provider of an LLM connection (Settings, LLM connections) and a \
+     model, or judge to a judge such as offline";
 
 /// A message of a judge prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -305,7 +313,7 @@ impl EvaluatorVersion {
             return (!has_code).then(|| "it has no sourceCode or no sourceCodeLanguage".to_owned());
         }
         match self.judge_name() {
-            None => Some("it names no model; set modelConfig or judge".to_owned()),
+            None => Some(NO_MODEL.to_owned()),
             Some(judge) if judge == crate::judge::offline::NAME && !self.is_share() => {
                 Some("the offline judge gives numbers from 0 to 1 only".to_owned())
             }
@@ -413,7 +421,7 @@ mod tests {
     fn an_evaluator_without_a_judge_says_so() {
         let started = || rule(&json!({ "startedAt": "2026-01-01T00:00:00Z" }));
         for (version, why) in [
-            (json!({}), "names no model"),
+            (json!({}), "the project's default model"),
             (json!({ "type": "code" }), "sourceCode"),
             (
                 json!({ "judge": "offline", "outputDefinition": { "dataType": "BOOLEAN" } }),

@@ -74,7 +74,7 @@ pub fn read(output: &OutputDefinition, answer: &Value) -> Result<EvaluatorVerdic
         OutputType::Categorical => SentValue::Text(labels(output, score)?),
     };
     let rationale = rationale.trim().chars().take(MAX_RATIONALE_CHARS).collect();
-    Ok(EvaluatorVerdict { value, rationale })
+    Ok(EvaluatorVerdict { name: None, value, rationale })
 }
 
 fn labels(output: &OutputDefinition, score: &Value) -> Result<String, String> {

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use ratchet_agent::budget::Budget;
 use ratchet_core::catalog::evaluator::document::{
-    EvaluationRule, EvaluationTarget, Evaluator, EvaluatorVersion,
+    EvaluationRule, EvaluationTarget, Evaluator, EvaluatorVersion, NO_MODEL,
 };
 use ratchet_core::catalog::evaluator::sampling::is_sampled;
 use ratchet_core::judge::evaluator::{EvaluatorVerdict, judge_offline, read};
@@ -131,11 +131,12 @@ impl EvaluationWorker {
         let found = self.find(project, name, plan).await?;
         let mut verdicts = Vec::with_capacity(found.targets.len());
         for target in &found.targets {
-            let (verdict, cost) = match self.try_out(project, &found, target).await {
-                Ok((verdict, cost)) => (Ok(verdict), cost),
-                Err(why) => (Err(why), None),
+            let (said, cost) = match self.try_out(project, &found, target).await {
+                Ok((said, cost)) => (said.into_iter().map(Ok).collect(), cost),
+                Err(why) => (vec![Err(why)], None),
             };
-            verdicts.push(TestVerdict { record: target_key(target), verdict, cost });
+            let tested = |verdict| TestVerdict { record: target_key(target), verdict, cost };
+            verdicts.extend(said.into_iter().map(tested));
         }
         Ok((found.estimate, verdicts))
     }
@@ -145,7 +146,7 @@ impl EvaluationWorker {
         project: &ProjectId,
         found: &Found,
         target: &ScoreTarget,
-    ) -> Result<(EvaluatorVerdict, Option<Money>), String> {
+    ) -> Result<(Vec<EvaluatorVerdict>, Option<Money>), String> {
         let (rule, evaluator) = (&found.rule, &found.evaluator);
         let version = evaluator.latest().ok_or("it has no version")?;
         let subject = Subject { project, rule, evaluator, version, target };
@@ -161,7 +162,7 @@ impl EvaluationWorker {
             OpenJudge::Offline { signals, rubric } => {
                 let verdict = judge_offline(signals, rubric, &material.evidence);
                 let verdict = verdict.ok_or("it shows no signal that the offline judge knows")?;
-                Ok((verdict, Some(Money::ZERO)))
+                Ok((vec![verdict], Some(Money::ZERO)))
             }
             OpenJudge::Model { model, instructions, seed, .. } => {
                 let output = subject.output().ok_or("it has no outputDefinition")?;
@@ -178,7 +179,7 @@ impl EvaluationWorker {
                 let settled = catalog.settle_evaluator_call(subject.call(), (most, cost), now);
                 settled.await.map_err(|error| error.to_string())?;
                 let answer = answer.map_err(|error| error.without_reply())?;
-                Ok((read(output, &answer.json.unwrap_or_default())?, answer.cost))
+                Ok((vec![read(output, &answer.json.unwrap_or_default())?], answer.cost))
             }
         }
     }
@@ -234,10 +235,7 @@ impl EvaluationWorker {
         let version = evaluator.latest();
         let name = version.and_then(EvaluatorVersion::judge_name);
         let (Some(version), Some(name)) = (version, name) else {
-            let why = format!(
-                "evaluator {}: it names no model; set modelConfig or judge",
-                evaluator.name
-            );
+            let why = format!("evaluator {}: {NO_MODEL}", evaluator.name);
             return Err(ManageError::Refused(why));
         };
         if version.code().is_some() {

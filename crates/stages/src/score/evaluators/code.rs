@@ -12,7 +12,9 @@ use tokio::sync::Semaphore;
 use crate::schedule::JobEnvironment;
 
 /// Calls `evaluate` of an evaluator in Python.
-const DRIVER: &str = include_str!("driver.py");
+const PYTHON_DRIVER: &str = include_str!("driver.py");
+/// The same in Node.
+const NODE_DRIVER: &str = include_str!("driver.js");
 /// How long an evaluator may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// How much memory it may use.
@@ -52,30 +54,23 @@ impl CodeRunner {
     /// Why a version cannot run here; `None` if it can, or is no code.
     pub(super) fn obstacle(&self, version: &EvaluatorVersion) -> Option<&'static str> {
         let (language, _) = version.code()?;
-        let is_there = self.command(language).is_some();
+        let is_there = self.environment.code_interpreter(language).is_some();
         (!is_there).then(|| language.without_interpreter())
     }
 
-    fn command(&self, language: CodeLanguage) -> Option<Vec<String>> {
-        match language {
-            CodeLanguage::Python => self.environment.code_interpreter(language),
-            // There is no driver for it.
-            CodeLanguage::Typescript => None,
-        }
-    }
-
-    /// The verdict of code on a record.
+    /// The verdicts of code on a record.
     pub(super) async fn run(
         &self,
         (language, source): (CodeLanguage, &str),
         record: &EvaluatedRecord,
-    ) -> Result<EvaluatorVerdict, CodeFailure> {
+    ) -> Result<Vec<EvaluatorVerdict>, CodeFailure> {
         let command = self
-            .command(language)
+            .environment
+            .code_interpreter(language)
             .ok_or_else(|| CodeFailure::NoInterpreter(language.without_interpreter().to_owned()))?;
         let command = BoundedCommand {
             command,
-            arguments: vec!["-c".to_owned(), DRIVER.to_owned()],
+            arguments: driver(language).map(str::to_owned).to_vec(),
             timeout: TIMEOUT,
             max_memory: MAX_MEMORY,
             max_output: MAX_OUTPUT,
@@ -88,6 +83,14 @@ impl CodeRunner {
             other => CodeFailure::Code(format!("the code has no answer: {other}")),
         })?;
         code_answer(&printed).map_err(CodeFailure::Code)
+    }
+}
+
+/// The arguments that make an interpreter call `evaluate`.
+const fn driver(language: CodeLanguage) -> [&'static str; 2] {
+    match language {
+        CodeLanguage::Python => ["-c", PYTHON_DRIVER],
+        CodeLanguage::Typescript => ["-e", NODE_DRIVER],
     }
 }
 

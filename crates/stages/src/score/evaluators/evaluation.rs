@@ -239,7 +239,7 @@ impl EvaluationWorker {
                 let version = signals.fingerprint();
                 let names =
                     (ratchet_core::judge::offline::NAME, version.as_str(), fingerprint.as_str());
-                Ok(self.judged(subject, &material, (names, verdict, None)))
+                Ok(self.judged(subject, &material, (names, vec![verdict], None)))
             }
             OpenJudge::Model { .. } => self.ask(job, subject, (&judge, &key), &material).await,
         }
@@ -259,13 +259,13 @@ impl EvaluationWorker {
         if self.is_judged(subject, &fingerprint).await? {
             return Ok(EvaluationEnd::Unchanged.into());
         }
-        let verdict = self.code.run(code, &material.record).await;
+        let verdicts = self.code.run(code, &material.record).await;
         let now = self.pace.now();
-        match verdict {
-            Ok(verdict) => {
+        match verdicts {
+            Ok(verdicts) => {
                 let judge = subject.version.judge_name().unwrap_or_default();
                 let names = (judge.as_str(), "1", fingerprint.as_str());
-                Ok(self.judged(subject, material, (names, verdict, None)))
+                Ok(self.judged(subject, material, (names, verdicts, None)))
             }
             Err(CodeFailure::Code(why)) => Ok(invalid_answer(job, why, now).into()),
             Err(CodeFailure::NoInterpreter(why)) => {
@@ -325,7 +325,7 @@ impl EvaluationWorker {
                 let names = (name.as_str(), model.name(), fingerprint.as_str());
                 Ok(Ending {
                     spent,
-                    ..self.judged(subject, material, (names, verdict, Some(&call)))
+                    ..self.judged(subject, material, (names, vec![verdict], Some(&call)))
                 })
             }
             Err(why) => Ok(Ending { spent, ..invalid_answer(job, why, now).into() }),
@@ -370,7 +370,11 @@ impl EvaluationWorker {
         &self,
         subject: &Subject<'_>,
         material: &Material,
-        (names, verdict, call): ((&str, &str, &str), EvaluatorVerdict, Option<&AnsweredCall<'_>>),
+        (names, verdicts, call): (
+            (&str, &str, &str),
+            Vec<EvaluatorVerdict>,
+            Option<&AnsweredCall<'_>>,
+        ),
     ) -> Ending {
         let (judge, judge_version, fingerprint) = names;
         let source = VerdictSource {
@@ -384,7 +388,7 @@ impl EvaluationWorker {
             fingerprint,
             environment: &material.environment,
         };
-        match written(&source, verdict, call, self.pace.now()) {
+        match written(&source, verdicts, call, self.pace.now()) {
             Ok(written) => {
                 Ending { end: EvaluationEnd::Judged, written: Some(written), spent: None }
             }

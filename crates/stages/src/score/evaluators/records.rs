@@ -69,7 +69,7 @@ pub(super) struct AnsweredCall<'a> {
 /// What a verdict leaves behind.
 #[derive(Clone, Debug)]
 pub(super) struct VerdictRecords {
-    pub(super) score: ScoreDraft,
+    pub(super) scores: Vec<ScoreDraft>,
     /// The trace of the model call, if there was one.
     pub(super) call: Option<(TracePatch, ObservationPatch)>,
 }
@@ -84,6 +84,12 @@ pub(super) fn score_id(
     ScoreId::parse(&key)
 }
 
+/// The id of one of several scores of an evaluator version on a record, by its name.
+fn named_score_id(source: &VerdictSource<'_>, name: &str) -> Result<ScoreId, IdError> {
+    let (version, target) = (source.version.to_string(), target_key(source.target));
+    ScoreId::parse(&hash(&["evaluation", &source.evaluator.id, &version, &target, name]))
+}
+
 /// Whether a score is the verdict on what is recorded now.
 pub(super) fn is_current(score: &Score, fingerprint: &str) -> bool {
     let stored = score.metadata.iter().find(|(key, _)| key == FINGERPRINT);
@@ -91,10 +97,11 @@ pub(super) fn is_current(score: &Score, fingerprint: &str) -> bool {
     stored.is_some_and(|(_, value)| value.as_str() == expected.as_str())
 }
 
-/// The score of a verdict, and the trace of its call.
+/// The scores of verdicts, and the trace of their call. The first one has the id that tells whether
+/// the record was judged.
 pub(super) fn written(
     source: &VerdictSource<'_>,
-    verdict: EvaluatorVerdict,
+    verdicts: Vec<EvaluatorVerdict>,
     call: Option<&AnsweredCall<'_>>,
     now: Timestamp,
 ) -> Result<VerdictRecords, IdError> {
@@ -115,21 +122,28 @@ pub(super) fn written(
         // The offline judge costs nothing; the cost of a call may be unknown.
         (COST, cost.map_or(json!(0.0), |cost| json!(cost))),
     ];
-    let data_type = match verdict.value {
-        SentValue::Number(_) => DataType::Numeric,
-        SentValue::Bool(_) => DataType::Boolean,
-        SentValue::Text(_) => DataType::Categorical,
-    };
-    let score = ScoreDraft {
-        name: Some(source.score_name.to_owned()),
-        value: Some(verdict.value),
-        data_type: Some(data_type),
-        comment: Field::new(verdict.rationale, stamp),
-        environment: Field::new(source.environment.clone(), stamp),
-        metadata: metadata(stamp, &facts),
-        ..ScoreDraft::new(id, source.target.clone(), ScoreSource::Eval, stamp)
-    };
-    Ok(VerdictRecords { score, call: call_trace })
+    let mut scores = Vec::with_capacity(verdicts.len());
+    for verdict in verdicts {
+        let id = match &verdict.name {
+            Some(name) if !scores.is_empty() => named_score_id(source, name)?,
+            _ => id.clone(),
+        };
+        let data_type = match verdict.value {
+            SentValue::Number(_) => DataType::Numeric,
+            SentValue::Bool(_) => DataType::Boolean,
+            SentValue::Text(_) => DataType::Categorical,
+        };
+        scores.push(ScoreDraft {
+            name: Some(verdict.name.unwrap_or_else(|| source.score_name.to_owned())),
+            value: Some(verdict.value),
+            data_type: Some(data_type),
+            comment: Field::new(verdict.rationale, stamp),
+            environment: Field::new(source.environment.clone(), stamp),
+            metadata: metadata(stamp, &facts),
+            ..ScoreDraft::new(id, source.target.clone(), ScoreSource::Eval, stamp)
+        });
+    }
+    Ok(VerdictRecords { scores, call: call_trace })
 }
 
 fn call_records(

@@ -52,6 +52,12 @@ pub(crate) async fn ensure_queue(
     Ok(client.create_queue(&new).await?.id)
 }
 
+/// Returns the address of a queue's page.
+pub(crate) async fn page(client: &LangfuseClient, queue: &str) -> SinkResult<String> {
+    let project = client.project_id().await?;
+    Ok(format!("{}/project/{project}/annotation-queues/{queue}", client.base()))
+}
+
 /// Adds traces to a queue, each once; returns how many were added. Interrupted, it continues where
 /// it stopped.
 pub(crate) async fn queue_traces(

@@ -1,12 +1,13 @@
 use ratchet_core::time::Timestamp;
 
 use super::{QueueId, find_queue};
+use crate::catalog::sql::Tx;
 use crate::catalog::{AuditAction, AuditObject, Catalog, user};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
 impl Catalog {
-    /// Assigns a reviewer to a queue. Idempotent.
+    /// Assigns a reviewer to a queue, until somebody unassigns them. Idempotent.
     ///
     /// # Errors
     /// Fails if there is no such queue or user.
@@ -21,7 +22,7 @@ impl Catalog {
             let user = user::find(tx, &person)?;
             tx.execute(
                 "INSERT INTO annotation_assignment (project, queue, person) VALUES ($1, $2, $3) \
-                 ON CONFLICT DO NOTHING",
+                 ON CONFLICT (project, queue, person) DO UPDATE SET drawn_week = NULL",
                 &[(&of.project).into(), (&of.queue).into(), (&person).into()],
             )?;
             let audited =
@@ -85,4 +86,43 @@ impl Catalog {
         })
         .await
     }
+}
+
+/// Assigns who is on call for a week's draw in place of those whom earlier draws assigned. Who was
+/// assigned by hand stays.
+///
+/// # Errors
+/// Fails if there is no such queue or user.
+pub(in crate::catalog) fn rotate_on_call(
+    tx: &Tx<'_>,
+    of: &QueueId,
+    (week, person): (&str, Option<&str>),
+    now: Timestamp,
+) -> StoreResult<()> {
+    let queue = find_queue(tx, of)?;
+    let person = person.unwrap_or_default();
+    let before = "FROM annotation_assignment \
+                  WHERE project = $1 AND queue = $2 AND drawn_week < $3 AND person <> $4";
+    let key = [(&of.project).into(), (&of.queue).into(), week.into(), person.into()];
+    let gone: Vec<String> = tx.rows(&format!("SELECT person {before}"), &key, |row| row.get(0))?;
+    tx.execute(&format!("DELETE {before}"), &key)?;
+    for one in gone {
+        let audited = AuditAction::Unassigned.on(AuditObject::Queue, &queue.id).named(&queue.name);
+        tx.audit(&of.project, now, &audited.was(user::find(tx, &one)?.email))?;
+    }
+    if person.is_empty() {
+        return Ok(());
+    }
+    let user = user::find(tx, person)?;
+    let added = tx.execute(
+        "INSERT INTO annotation_assignment (project, queue, drawn_week, person) \
+         VALUES ($1, $2, $3, $4) ON CONFLICT (project, queue, person) \
+         DO UPDATE SET drawn_week = $3 WHERE annotation_assignment.drawn_week < $3",
+        &key,
+    )?;
+    if added == 0 {
+        return Ok(());
+    }
+    let audited = AuditAction::Assigned.on(AuditObject::Queue, &queue.id).named(&queue.name);
+    tx.audit(&of.project, now, &audited.became(user.email))
 }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use ratchet_core::record::limit::elide;
 use ratchet_core::review::split_proposal::{SplitGain, SplitProposal, SplitView};
 use ratchet_stages::review::rebalancing::{self, RebalanceQuery};
-use ratchet_stages::review::review_site::{ReviewSite, ReviewSiteError};
+use ratchet_stages::review::review_site::ReviewSiteError;
 use ratchet_store::StoreError;
 
 use crate::components::field::Entered;
@@ -23,7 +23,7 @@ const NAME: usize = 60;
 
 /// What the reviews of the quarter propose, with a button to accept it.
 pub(super) async fn section(web: &Web, ctx: &RequestContext) -> PageResult<Markup> {
-    let site = ReviewSite::local(&web.store, &ctx.project_id());
+    let site = web.review_site(&ctx.project_id())?;
     let agent = ctx.scope.agent.as_deref();
     let query = RebalanceQuery { agent, half_width: None, now: ctx.now };
     let body = match rebalancing::propose(&site, query).await {
@@ -72,6 +72,10 @@ fn shown(proposal: &SplitProposal, ctx: &RequestContext) -> Markup {
                 "The current split finds the most failures within ±"
                 (format!("{:.0}", wanted * 100.0)) " points."
             }
+        }
+        @if !proposal.categories.is_empty() {
+            (super::cells("Reviews of the quarter", &proposal.categories))
+            p.muted { (super::YIELD) }
         }
         (splits(proposal))
         (drawing(proposal))
@@ -174,7 +178,7 @@ pub(super) async fn accept(
     ctx.viewer.may_change()?;
     let entered = Entered::new(form);
     let (agent, share) = (entered.text("agent"), entered.text("share").parse::<f64>().ok());
-    let site = ReviewSite::local(&web.store, &ctx.project_id());
+    let site = web.review_site(&ctx.project_id())?;
     let query = RebalanceQuery { agent: Some(agent), half_width: None, now: ctx.now };
     let proposal = rebalancing::propose(&site, query).await?;
     let is_shown = |split: SplitView| {

@@ -3,16 +3,18 @@ use std::collections::HashMap;
 use axum::extract::{Path, State};
 use maud::{Markup, html};
 use ratchet_core::catalog::annotation::{ItemKind, ItemStatus};
-use ratchet_core::catalog::review::ReviewOutcome;
+use ratchet_core::catalog::review::{ReviewOutcome, ReviewSettings};
 use ratchet_core::id::SessionId;
 use ratchet_core::payload::Payload;
+use ratchet_core::quality::label::LabelOrigin;
 use ratchet_core::record::limit::elide;
 use ratchet_core::record::trace::Content;
+use ratchet_stages::review::labels;
 use ratchet_stages::source::session_title::session_titles;
 use ratchet_store::catalog::{QueueId, QueueItem, Review};
 use ratchet_store::query::{
-    Condition, Detail, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging, Test,
-    TimeRange, TraceColumn, TraceOrder, TraceQuery,
+    Condition, Detail, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging,
+    SessionEnds, Test, TimeRange, TraceColumn, TraceOrder, TraceQuery,
 };
 
 use super::{ROWS, must_be_assigned, review};
@@ -65,7 +67,8 @@ pub(super) async fn show(
             a.button.primary href=(ctx.to(&["queues", &queue.id, "review"])) { "Review" }
         }
     };
-    let subjects = subjects(&web, &ctx, &items.rows).await?;
+    let settings = web.store.catalog.review_settings(of.clone()).await?;
+    let subjects = subjects(&web, &ctx, (&items.rows, &settings)).await?;
     let mut names = HashMap::new();
     for review in &reviews {
         if !names.contains_key(&review.reviewer) {
@@ -176,30 +179,65 @@ fn link(item: &QueueItem, ctx: &RequestContext) -> Link {
 }
 
 /// Who asked what, of each item.
-async fn subjects(web: &Web, ctx: &RequestContext, items: &[QueueItem]) -> PageResult<Subjects> {
+async fn subjects(
+    web: &Web,
+    ctx: &RequestContext,
+    (items, settings): (&[QueueItem], &ReviewSettings),
+) -> PageResult<Subjects> {
     let ids = |kind: ItemKind| -> Vec<String> {
         let of_kind = items.iter().filter(move |item| item.kind == kind);
         of_kind.map(|item| item.object.clone()).collect()
     };
     let mut subjects = of_traces(web, ctx, ids(ItemKind::Trace)).await?;
     subjects.extend(of_observations(web, ctx, ids(ItemKind::Observation)).await?);
-    let sessions: Vec<SessionId> =
-        ids(ItemKind::Session).iter().filter_map(|id| SessionId::parse(id).ok()).collect();
-    if !sessions.is_empty() {
-        let (source, _) = ends(web, ctx);
-        let titles = session_titles(&source, sessions).await;
-        let titles = titles.map_err(|why| refused(why.into()))?;
-        subjects.extend(titles.into_iter().map(|(session, title)| {
-            let subject = Subject { asked: Some(title), ..Subject::default() };
-            ((ItemKind::Session, session.to_string()), subject)
-        }));
-    }
+    subjects.extend(of_sessions(web, ctx, (items, settings)).await?);
     for ((kind, object), subject) in &mut subjects {
         if *kind == ItemKind::Trace {
             subject.reason = review::reason(web, ctx, object.clone()).await?;
         }
     }
     Ok(subjects)
+}
+
+/// Sessions of weekly samples; the judge's band is hidden from reviewers who are to answer first.
+async fn of_sessions(
+    web: &Web,
+    ctx: &RequestContext,
+    (items, settings): (&[QueueItem], &ReviewSettings),
+) -> PageResult<Subjects> {
+    let items = items.iter().filter(|item| item.kind == ItemKind::Session);
+    let items: Vec<(SessionId, ItemStatus)> = items
+        .filter_map(|item| Some((SessionId::parse(&item.object).ok()?, item.status)))
+        .collect();
+    if items.is_empty() {
+        return Ok(Subjects::new());
+    }
+    let ids: Vec<SessionId> = items.iter().map(|(id, _)| id.clone()).collect();
+    let (source, sink) = ends(web, ctx);
+    let titles = session_titles(&source, ids.clone()).await;
+    let mut titles = titles.map_err(|why| refused(why.into()))?;
+    let drawn = labels::asked(&sink, &settings.dataset).await;
+    let drawn = drawn.map_err(|why| refused(why.into()))?;
+    let bounds = web.store.telemetry.session_ends(ctx.project_id(), ids).await?;
+    let subject = |((id, status), bounds): ((SessionId, ItemStatus), SessionEnds)| {
+        let is_hidden = settings.is_blind && status == ItemStatus::Pending;
+        let origin = drawn.iter().rfind(|(session, _)| *session == id).map(|(_, origin)| origin);
+        let users = bounds.first.into_iter().chain(bounds.last);
+        let subject = Subject {
+            who: users.filter_map(|trace| trace.user).next(),
+            asked: titles.remove(&id),
+            reason: origin.map(|origin| drawn_as(origin, is_hidden)),
+        };
+        ((ItemKind::Session, id.to_string()), subject)
+    };
+    Ok(items.into_iter().zip(bounds).map(subject).collect())
+}
+
+/// How a session was drawn.
+fn drawn_as(origin: &LabelOrigin, is_hidden: bool) -> String {
+    let LabelOrigin { band, population, taken, week, .. } = origin;
+    let of = format!("{taken} of {population} sessions of the week of {week}");
+    if is_hidden { format!("drawn: {of}") } else { format!("{} by the judge: {of}", band.as_str()) }
 }
 
 fn asked(content: Option<&Content>, name: Option<&str>) -> Option<String> {

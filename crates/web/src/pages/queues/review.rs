@@ -14,18 +14,24 @@ mod settings;
 mod assignees;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::{AppendHeaders, IntoResponse, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::catalog::annotation::ItemKind;
 use ratchet_core::catalog::review::{ReviewOutcome, ReviewSettings, agreement, median};
+use ratchet_core::secret::Secret;
 use ratchet_store::catalog::{Queue, QueueId, QueueProgress, Review, ReviewLease};
+use uuid::Uuid;
 
 use self::record::Record;
 use crate::assets;
 use crate::components::{empty, figure, toast};
+use crate::cookie::{Channel, Cookie};
 use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::{Link, RequestContext};
@@ -33,8 +39,10 @@ use crate::score_summary;
 use crate::viewer::{Identity, Viewer};
 use crate::web::Web;
 
-/// The reviewer on a server without users.
+/// The reviewer on a server without users; the id of the browser follows, if it has one.
 const LOCAL: &str = "local";
+/// How long a browser keeps its id.
+const BROWSER_LIFE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 pub(super) fn routes() -> Router<Web> {
     const QUEUE: &str = "/project/{project}/queues/{queue}";
@@ -52,8 +60,23 @@ pub(super) fn routes() -> Router<Web> {
 fn reviewer(viewer: &Viewer) -> String {
     match &viewer.who {
         Identity::Person(signed_in) => signed_in.user.id.clone(),
-        Identity::Anyone => LOCAL.to_owned(),
+        Identity::Anyone => match &viewer.browser {
+            Some(browser) => format!("{LOCAL}-{browser}"),
+            None => LOCAL.to_owned(),
+        },
     }
+}
+
+/// Gives a browser an id where nobody signs in, so that two people never hold the same item.
+/// Returns the header to send, if it is new.
+fn tell_apart(viewer: &mut Viewer, headers: &HeaderMap) -> Option<[(HeaderName, HeaderValue); 1]> {
+    if viewer.who != Identity::Anyone || viewer.browser.is_some() {
+        return None;
+    }
+    let id = Uuid::new_v4();
+    viewer.browser = Some(id);
+    let value = Secret::new(id.to_string());
+    Some([Cookie::Browser.set(&value, Some(BROWSER_LIFE), Channel::of(headers))])
 }
 
 /// A queue with what was done in it.
@@ -108,10 +131,12 @@ impl Progress {
 
 async fn show(
     State(web): State<Web>,
-    ctx: RequestContext,
+    mut ctx: RequestContext,
     Path((_, queue)): Path<(String, String)>,
-) -> PageResult<Markup> {
+    headers: HeaderMap,
+) -> PageResult<Response> {
     ctx.viewer.may_review()?;
+    let cookie = tell_apart(&mut ctx.viewer, &headers);
     let of = QueueId { project: ctx.project_id(), queue };
     super::must_be_assigned(&web, &ctx, &of).await?;
     let me = reviewer(&ctx.viewer);
@@ -138,7 +163,11 @@ async fn show(
         (body)
         script type="module" src=(assets::address("review.js")) {}
     };
-    Ok(page.show(&ctx))
+    let shown = page.show(&ctx);
+    Ok(match cookie {
+        Some(cookie) => (AppendHeaders(cookie), shown).into_response(),
+        None => shown.into_response(),
+    })
 }
 
 fn actions(ctx: &RequestContext, of: &QueueId, reviews: &[Review], me: &str) -> Markup {
@@ -179,15 +208,14 @@ async fn reviewing(
         @if !settings.instructions.is_empty() {
             p.review-instructions { bdi { (settings.instructions) } }
         }
-        @if settings.reviews > 1 && !people { p.review-instructions { (ONE_PERSON) } }
+        @if settings.reviews > 1 && !people { p.review-instructions { (ONE_BROWSER) } }
         (item)
     })
 }
 
 /// Why double review needs people who sign in.
-const ONE_PERSON: &str = "This queue asks for several reviews of each item. Without sign-in, \
-    everyone counts as one person, so no item can get more than one: turn sign-in on, or set one \
-    review per item in the review settings.";
+const ONE_BROWSER: &str = "This queue asks for several reviews of each item. Without sign-in, each \
+    browser counts as one person: use another browser for the second review, or turn sign-in on.";
 
 async fn record_item(
     web: &Web,
@@ -249,6 +277,10 @@ pub(super) async fn reason(
 
 /// Display name of a reviewer.
 pub(super) async fn name(web: &Web, id: String) -> String {
+    if let Some(browser) = id.strip_prefix(LOCAL) {
+        let browser: String = browser.chars().skip(1).take(4).collect();
+        return format!("Local reviewer {browser}").trim_end().to_owned();
+    }
     let user = web.store.catalog.user(id.clone()).await.ok();
     user.map_or(id, |user| user.name.unwrap_or(user.email))
 }

@@ -5,6 +5,9 @@ use ratchet_core::record::limit::elide;
 use ratchet_core::record::observation::Observation;
 use ratchet_core::record::score::Score;
 use ratchet_core::record::trace::Trace;
+use ratchet_core::review::category::Category;
+use ratchet_core::review::draw::DrawnTrace;
+use ratchet_store::review_signals::current_category;
 
 use super::forms;
 use super::kinds::{self, UsageTotals};
@@ -28,6 +31,13 @@ pub(super) async fn facts(
 ) -> PageResult<Markup> {
     let comments = comments::read(web, ctx, subject.commented()).await?;
     let annotate = forms::annotation_form(web, ctx, subject).await?;
+    let drawn = match &subject.about {
+        RecordDetail::Trace(..) => {
+            let catalog = &web.store.catalog;
+            catalog.draws_of_trace(ctx.project_id(), subject.trace.to_string()).await?
+        }
+        RecordDetail::Step(_) => Vec::new(),
+    };
     Ok(html! {
         nav.jump aria-label="Jump to" {
             a href="#scores" { "Scores " span.muted { (subject.scores.len()) } }
@@ -35,7 +45,10 @@ pub(super) async fn facts(
             a href="#metadata" { "Metadata " span.muted { (subject.content.metadata.len()) } }
         }
         @match &subject.about {
-            RecordDetail::Trace(trace, spent) => { (of_trace(ctx, trace, spent)) },
+            RecordDetail::Trace(trace, spent) => {
+                (of_trace(ctx, trace, spent))
+                (signals(trace, &subject.scores, &drawn))
+            },
             RecordDetail::Step(step) => { (of_step(ctx, step)) },
         }
         (scores(&subject.scores, ctx))
@@ -74,6 +87,26 @@ fn of_trace(ctx: &RequestContext, trace: &Trace, spent: &UsageTotals) -> Markup 
         }
         (kinds::bars(spent))
         @if spent.is_cut { p.muted { "Only the first observations are included." } }
+    }
+}
+
+/// The trace's cell of the signal matrix now, and what it was when it was drawn for review: estimates
+/// use the latter.
+fn signals(trace: &Trace, scores: &[Score], drawn: &[(String, DrawnTrace)]) -> Markup {
+    let category =
+        |category: Category| html! { b { (category) } " " span.muted { (category.signals()) } };
+    html! {
+        @if trace.environment.is_production_traffic() {
+            h3 { "Review" }
+            dl.facts {
+                (fact("Category now", &category(current_category(scores))))
+                @for (week, draw) in drawn {
+                    (fact(&format!("Drawn for {week}"), &html! {
+                        (category(draw.category)) br; bdi { (draw.reason) }
+                    }))
+                }
+            }
+        }
     }
 }
 

@@ -6,10 +6,12 @@ use ratchet_core::catalog::review::{
 use ratchet_core::record::limit::elide;
 use ratchet_core::record::score::{Score, ScoreSource};
 use ratchet_store::catalog::{QueueId, ReviewLease};
+use ratchet_store::review_signals::current_category;
 
-use super::record::Record;
-use crate::components::badge::{self, Decider};
+use super::record::{Record, ToolUse};
+use crate::components::badge;
 use crate::page_error::PageResult;
+use crate::pages::comments;
 use crate::pages::datasets::to_type;
 use crate::request_context::{Link, RequestContext};
 use crate::score_summary;
@@ -19,8 +21,6 @@ use crate::web::Web;
 pub(super) const TOOL: &str = "tool.";
 /// Bytes of an output that can be edited here; a longer one is edited in the dataset.
 const MAX_EDITED: usize = 100_000;
-/// Verdicts that are shown.
-const MAX_VERDICTS: usize = 4;
 const NAME: usize = 30;
 
 /// Values of an answer, each with its word.
@@ -59,6 +59,12 @@ pub(super) async fn form(
 ) -> PageResult<Markup> {
     let heartbeat = ctx.to(&["queues", &of.queue, "review", &lease.item.id, "heartbeat"]);
     let datasets = datasets(web, ctx, record).await?;
+    let tools = record.tools();
+    let comments = comments::read(web, ctx, record.commented()).await?;
+    let said = html! {
+        (verdicts(record))
+        @if !comments.is_empty() { (comments::list(&comments, &ctx.time)) }
+    };
     Ok(html! {
         form.review-form data-review method="post" action=(action(ctx, of, lease))
              data-heartbeat=(heartbeat) data-heartbeat-seconds=(REVIEW_HEARTBEAT.as_secs())
@@ -66,12 +72,8 @@ pub(super) async fn form(
             (hidden(ctx, lease))
             (choice(CORRECTNESS, "Correctness", &RIGHT, true))
             (choice(HELPFULNESS, "Helpfulness", &HELPFUL, false))
-            @for tool in record.tools() {
-                @let calls = if tool.calls == 1 { String::new() } else { format!(", {} calls", tool.calls) };
-                @let label = format!("Tool usage: {}{calls}", elide(&tool.name, NAME));
-                (choice(&format!("{TOOL}{}", tool.first), &label, &USED, false))
-            }
-            (verdicts(record, settings))
+            @if !tools.is_empty() { (tool_usage(&tools)) }
+            (after_answer(settings, &said))
             (area(("judge_error", "Judge was wrong because…", "w"), ""))
             (area(("comment", "Comment", "c"), ""))
             (case(record, &datasets))
@@ -120,30 +122,49 @@ fn area((name, label, key): (&str, &str, &str), text: &str) -> Markup {
     }
 }
 
-/// What judges say; hidden until the reviewer has answered if the queue is blind. A person's earlier
-/// answer supersedes theirs, and both stay visible.
-fn verdicts(record: &Record, settings: &ReviewSettings) -> Markup {
-    let judged: Vec<&Score> = record.judged().take(MAX_VERDICTS).collect();
-    let by_people =
-        |score: &&Score| score.source == ScoreSource::Annotation && score.name == CORRECTNESS;
-    let earlier: Vec<&Score> = record.scores.iter().filter(by_people).take(2).collect();
+/// A question for each tool and sub-agent; many of them scroll.
+fn tool_usage(tools: &[ToolUse]) -> Markup {
     html! {
-        section.review-verdict aria-label="Verdicts" {
-            @if settings.is_blind {
-                p.muted data-until-answered { "The judge's verdict appears when you have answered correctness." }
-            }
-            div data-verdicts hidden[settings.is_blind] {
-                // The reason tells the judge's verdict.
-                @if let Some(reason) = &record.reason { p { "Drawn because: " bdi { (elide(reason, 400)) } } }
-                @for score in &earlier { (verdict(score, Decider::Human)) }
-                @for score in &judged { (verdict(score, score_summary::decider(score))) }
-                @if judged.is_empty() { p.muted { "No judge has scored this." } }
+        div.review-tools role="group" aria-label="Tool usage" {
+            @for tool in tools {
+                @let calls = if tool.calls == 1 { String::new() } else { format!(", {} calls", tool.calls) };
+                @let label = format!("Tool usage: {}{calls}", elide(&tool.name, NAME));
+                (choice(&format!("{TOOL}{}", tool.first), &label, &USED, false))
             }
         }
     }
 }
 
-fn verdict(score: &Score, by: Decider) -> Markup {
+/// What judges and people have said; hidden until the reviewer has answered if the queue is blind.
+fn after_answer(settings: &ReviewSettings, said: &Markup) -> Markup {
+    html! {
+        section.review-verdict aria-label="Verdicts" {
+            @if settings.is_blind {
+                p.muted data-until-answered { "Scores and comments appear when you have answered correctness." }
+            }
+            div.review-said data-verdicts tabindex="0" hidden[settings.is_blind] { (said) }
+        }
+    }
+}
+
+/// Scores of the record, those of people first: they supersede the judge's, which stay visible.
+fn verdicts(record: &Record) -> Markup {
+    let scores = record.own_scores();
+    let is_judged = scores.iter().any(|score| score.source == ScoreSource::Eval);
+    html! {
+        // The reason tells the judge's verdict.
+        @if let Some(reason) = &record.reason { p { "Drawn because: " bdi { (elide(reason, 400)) } } }
+        @if record.trace.environment.is_production_traffic() {
+            @let now = current_category(&record.scores);
+            p { "Category now: " b { (now) } " " span.muted { (now.signals()) } }
+        }
+        @for score in score_summary::people_first(&scores) { (verdict(score)) }
+        @if !is_judged { p.muted { "No judge has scored this." } }
+    }
+}
+
+fn verdict(score: &Score) -> Markup {
+    let by = score_summary::decider(score);
     let words = format!("{} {}", elide(&score.name, NAME), score_summary::value(&score.value));
     html! {
         p.review-judged {

@@ -1,10 +1,10 @@
 use maud::{Markup, html};
-use ratchet_core::catalog::annotation::ItemKind;
+use ratchet_core::catalog::annotation::{CommentedKind, ItemKind};
 use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::payload::{Json, Payload};
 use ratchet_core::record::limit::elide;
 use ratchet_core::record::observation::{Level, Observation, ObservationKind};
-use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
+use ratchet_core::record::score::{Score, ScoreTarget};
 use ratchet_core::record::trace::{Content, Trace};
 use ratchet_stages::review::answer::Reviewed;
 use ratchet_store::catalog::QueueItem;
@@ -23,8 +23,6 @@ use crate::web::Web;
 
 /// Calls of tools and sub-agents that are shown.
 const MAX_CALLS: u64 = 40;
-/// Tools and sub-agents that are scored: more do not fit one screen.
-const MAX_TOOLS: usize = 4;
 const MAX_SCORES: u64 = 200;
 /// Characters of a call's input and output.
 const PREVIEW: usize = 160;
@@ -116,17 +114,23 @@ impl Record {
         self.content()?.output.as_ref().map(Payload::to_json)
     }
 
-    /// Scores of judges on the reviewed record, newest first.
-    pub(super) fn judged(&self) -> impl Iterator<Item = &Score> {
+    /// Scores on the reviewed record, newest first.
+    pub(super) fn own_scores(&self) -> Vec<Score> {
         let own = self.observation.as_ref().map(|observation| &observation.id);
-        self.scores.iter().filter(move |score| {
-            let is_own = match &score.target {
-                ScoreTarget::Trace(_) => own.is_none(),
-                ScoreTarget::Observation(_, id) => own == Some(id),
-                _ => false,
-            };
-            is_own && score.source == ScoreSource::Eval
-        })
+        let is_own = |score: &&Score| match &score.target {
+            ScoreTarget::Trace(_) => own.is_none(),
+            ScoreTarget::Observation(_, id) => own == Some(id),
+            _ => false,
+        };
+        self.scores.iter().filter(is_own).cloned().collect()
+    }
+
+    /// What comments on the reviewed record are about.
+    pub(super) fn commented(&self) -> (CommentedKind, String) {
+        match &self.observation {
+            Some(observation) => (CommentedKind::Observation, observation.id.to_string()),
+            None => (CommentedKind::Trace, self.trace.id.to_string()),
+        }
     }
 
     /// Tools and sub-agents, in the order of their first calls.
@@ -139,7 +143,6 @@ impl Record {
                 None => tools.push(ToolUse { name, first: call.id.clone(), calls: 1 }),
             }
         }
-        tools.truncate(MAX_TOOLS);
         tools
     }
 
