@@ -2,6 +2,8 @@
 
 /// Runs of experiments.
 pub mod experiments;
+/// Answers that gates judge again.
+pub mod gates;
 
 use reqwest::header::{HeaderValue, LOCATION};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url, redirect};

@@ -100,6 +100,7 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(agents::show, agents::save, agents::delete))
         .routes(routes!(gates::list, gates::create))
         .routes(routes!(gates::plan))
+        .routes(routes!(gates::answers))
         .routes(routes!(gates::show))
         .routes(routes!(compact::run))
         .merge(promotions::routes())

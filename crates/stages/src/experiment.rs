@@ -9,6 +9,8 @@
 pub mod service;
 /// The trials of a run: those it starts with, and those of its extensions.
 mod planned_trials;
+/// Runs of other clients, read from what they recorded.
+mod recorded_runs;
 /// Runs and trials as the API shows them.
 mod views;
 /// What a result leaves behind: trace, run item and scores.
@@ -31,3 +33,5 @@ pub mod worker;
 pub mod target_chat;
 /// What the items of an agent's datasets do not cover yet.
 pub mod coverage;
+
+pub(crate) use records::{EVALUATOR_VERSION, JUDGE_COST, metadata};

@@ -9,6 +9,8 @@ mod counted_traces;
 mod earlier;
 /// Which evaluator judged a run, and its verdict on stored answers.
 mod evaluator;
+/// Answers of earlier runs that a command judges again.
+mod judged_again;
 /// Runs by name: the candidate, its baseline, the best one.
 mod lookup;
 /// Which versions of items runs were made with, and which items are pinned.
@@ -19,6 +21,8 @@ mod notice;
 mod planning;
 /// Recorded runs as outcomes.
 mod recorded;
+/// What the traces of regressed items say of the cause.
+mod regression;
 /// What promotions need to know about a decision.
 mod verdicts;
 #[cfg(test)]
@@ -30,7 +34,11 @@ use ratchet_core::gate::report::{GateFacts, GateReport};
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 use ratchet_core::url_encoding::encoded;
-use ratchet_store::catalog::{Catalog, Dataset, GateQuery, NewGate, RunCounts, StoredGate};
+use ratchet_remote::ratchet::experiments::ExperimentRequest;
+use ratchet_remote::ratchet::gates::AnswerVerdict;
+use ratchet_store::catalog::{
+    Catalog, Dataset, ExperimentRun, GateQuery, NewGate, RunCounts, StoredGate,
+};
 use ratchet_store::experiment::{Experiment, RunQuery};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{PageNumber, Paging};
@@ -39,11 +47,13 @@ use ratchet_store::{Store, StoreError};
 use earlier::EarlierRun;
 use evaluator::{RunEvaluator, RunEvaluators};
 use items::DatasetItems;
-use lookup::{baseline, best, run};
+use lookup::{FoundBest, baseline, best, run};
 use recorded::{Reading, RecordedRun};
 
+pub use judged_again::answers_to_judge;
 pub use lookup::dataset;
 pub use planning::{GatePlan, plan};
+pub(crate) use recorded::scores_of_traces;
 pub use verdicts::{PromotableGate, promotable};
 
 /// Name of the baseline that is the run which users get.
@@ -79,6 +89,8 @@ pub struct GateOrder {
     pub score: Option<String>,
     pub rule: GateRule,
     pub look: Look,
+    /// Verdicts of the run's evaluator on answers of earlier runs, see [`answers_to_judge`].
+    pub judged_again: Vec<AnswerVerdict>,
 }
 
 /// A project's store, for one caller.
@@ -101,7 +113,9 @@ pub async fn decide(
     context: GateContext<'_>,
     order: GateOrder,
 ) -> Result<(StoredGate, GateReport), GateError> {
-    let (dataset, run, report) = read(context, &order).await?;
+    let judge_cost = judged_again::record(context, &order).await?;
+    let (dataset, run, mut report) = read(context, &order).await?;
+    report.cost = report.cost.into_iter().chain(judge_cost).reduce(|cost, more| cost + more);
     let document = serde_json::to_value(&report)
         .map_err(|error| GateError::Invalid(format!("report: {error}")))?;
     let new = NewGate {
@@ -126,12 +140,7 @@ async fn read(
     let dataset = dataset(context, &order.dataset).await?;
     let experiment = run(context, &dataset, &order.run).await?;
     let found = baseline(context, &dataset, order, Some(&experiment)).await?;
-    if rule.min_accuracy.is_none() && found.run.is_none() {
-        let why = found.why_none.unwrap_or_default();
-        return Err(GateError::Invalid(format!(
-            "min-accuracy: give a threshold or a baseline, otherwise there is nothing to decide. {why}"
-        )));
-    }
+    planning::check_rule(&rule, &found)?;
     let score = match &order.score {
         Some(score) => score.clone(),
         None => recorded::only_score(context, &experiment).await?,
@@ -139,8 +148,11 @@ async fn read(
     let mut items = DatasetItems::new(context);
     let reading = Reading::stored(&score);
     let run = RecordedRun::read(context, &experiment, reading, &mut items).await?;
-    let now = RunEvaluators::of(context, &experiment).await?.of_score(&score);
-    let best = best(context, &dataset, [Some(&experiment), found.run.as_ref()]).await?;
+    let catalog = &context.store.catalog;
+    let driven = catalog.experiment_run(context.project.clone(), experiment.id.clone()).await?;
+    let now = driven.as_ref().and_then(|run| RunEvaluators::of_run(run).of_score(&score));
+    let FoundBest { run: best, why_none: why_no_best } =
+        best(context, &dataset, [Some(&experiment), found.run.as_ref()]).await?;
     let now = now.as_ref();
     let before = earlier(context, found.run.as_ref(), (now, reading), &mut items).await?;
     let best_run = earlier(context, best.as_ref(), (now, reading), &mut items).await?;
@@ -157,7 +169,7 @@ async fn read(
         not_scored: run.not_scored,
         not_judged: run.not_judged.clone(),
         notes: notes([&before, &best_run]),
-        not_seen: not_seen(context, (&experiment, &run), [&before, &best_run]).await?,
+        not_seen: not_seen(driven.as_ref(), &run, [&before, &best_run], why_no_best),
         score,
     };
     let evidence = GateEvidence {
@@ -165,12 +177,15 @@ async fn read(
         baseline: before.as_ref().map(|earlier| earlier.run.items.as_slice()),
         best: best_run.as_ref().map(|earlier| earlier.run.items.as_slice()),
         pinned: &pinned,
+        planned_repeats: driven.as_ref().and_then(planned_repeats),
     };
     let look = match order.look {
         Look::First => Look::first(&run.items),
         look => look,
     };
     let mut report = GateReport::of(facts, rule, look, &evidence)?;
+    let evidence = regression::evidence(context, &dataset, (driven.as_ref(), &report)).await?;
+    report.suggest(&evidence);
     link(context, (&dataset, &experiment), &mut report);
     Ok((dataset, experiment, report))
 }
@@ -208,15 +223,20 @@ fn check_baseline(
     }
 }
 
+/// Trials that every item of a run has, with those of its extension.
+fn planned_repeats(run: &ExperimentRun) -> Option<usize> {
+    let plan: ExperimentRequest = serde_json::from_str(run.plan.as_str()).ok()?;
+    usize::try_from(run.extended_repeats.unwrap_or(plan.repeats)).ok()
+}
+
 /// What the records of the runs do not show.
-async fn not_seen(
-    context: GateContext<'_>,
-    (experiment, run): (&Experiment, &RecordedRun),
+fn not_seen(
+    driven: Option<&ExperimentRun>,
+    run: &RecordedRun,
     earlier: [&Option<EarlierRun>; 2],
-) -> Result<Vec<String>, GateError> {
-    let mut lines = Vec::new();
-    let catalog = &context.store.catalog;
-    let driven = catalog.experiment_run(context.project.clone(), experiment.id.clone()).await?;
+    why_no_best: Option<String>,
+) -> Vec<String> {
+    let mut lines: Vec<String> = why_no_best.into_iter().collect();
     if let Some(driven) = driven.filter(|run| run.counts.done < run.counts.trials) {
         let RunCounts { done, trials, .. } = driven.counts;
         lines.push(format!(
@@ -225,9 +245,10 @@ async fn not_seen(
     }
     for earlier in earlier.into_iter().flatten() {
         lines.extend(earlier.not_seen.clone());
-        lines.extend(version_note(run, &earlier.run));
+        // Ours are compared by their plans.
+        lines.extend(version_note(run, &earlier.run).filter(|_| driven.is_none()));
     }
-    Ok(lines)
+    lines
 }
 
 /// Evaluators of other clients name their version in the score's metadata.

@@ -1,6 +1,7 @@
 //! Gates on recorded runs.
 
 use anyhow::{Context, bail};
+use ratchet_remote::ratchet::gates::StoredAnswersView;
 use ratchet_remote::ratchet::{RatchetClient, RatchetError};
 use ratchet_server::api::gates::{GatePlanView, GateRequest, GateView};
 use ratchet_server::clock::Clock;
@@ -64,6 +65,23 @@ impl Administration {
             }
             DataTarget::Server(server) => {
                 Ok(server.post(&["v1", "projects", project, "gates", "plan"], &request).await?)
+            }
+        }
+    }
+
+    /// Answers of earlier runs that the run's evaluator has not judged.
+    pub(crate) async fn answers_to_judge(
+        &self,
+        project: &str,
+        request: GateRequest,
+    ) -> anyhow::Result<StoredAnswersView> {
+        match &self.0 {
+            DataTarget::Folder(folder) => {
+                let project = ProjectId::parse(project)?;
+                Ok(request.answers(context(folder, &project)).await?)
+            }
+            DataTarget::Server(server) => {
+                Ok(server.post(&["v1", "projects", project, "gates", "answers"], &request).await?)
             }
         }
     }

@@ -149,7 +149,8 @@ async fn show(args: &NamedArgs) -> anyhow::Result<Outcome> {
         let trials = host.trials(&args.run).await?;
         Ok(ShownRun { experiment, summary: text::summary(&trials), trials })
     });
-    args.host.output.show(&shown.await?, |shown| text::one(&shown.experiment, &shown.trials))?;
+    let text = |shown: &ShownRun| text::one(&shown.experiment, &shown.summary, &shown.trials);
+    args.host.output.show(&shown.await?, text)?;
     Ok(Outcome::Done)
 }
 

@@ -1,5 +1,7 @@
 /// The report as files and text.
 mod output;
+/// Answers of earlier runs, judged again.
+mod rejudging;
 /// Runs of a target, and their decisions.
 mod target_run;
 
@@ -7,8 +9,8 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
+use ratchet_core::experiment::evaluator::TrialEvaluator;
 use ratchet_core::gate::decision::{Look, Verdict};
-use ratchet_core::judge::code_evaluator::CodeEvaluator;
 use ratchet_server::api::gates::{GateRequest, GateView};
 use ratchet_stages::experiment::evaluators::TrialEvaluators;
 
@@ -40,8 +42,9 @@ pub(crate) struct GateArgs {
     /// Environment of the target, such as beta
     #[arg(long, value_name = "NAME", requires = "target")]
     pub(super) environment: Option<String>,
-    /// Evaluator of answers: exact, contains, regex:…, json-match, numeric:…; may be repeated, and
-    /// the first one decides unless --score names another
+    /// Evaluator of answers: exact, contains, regex:…, json-match, numeric:…,
+    /// experiment-accuracy:JUDGE; may be repeated, and the first one decides unless --score names
+    /// another
     #[arg(long = "evaluator", value_name = "EVALUATOR", default_value = "exact", value_parser = evaluator)]
     pub(super) evaluators: Vec<String>,
     /// Runs of each item; they are averaged, n is items
@@ -117,6 +120,12 @@ async fn decide(args: &GateArgs, target: &Administration) -> anyhow::Result<Outc
     if !target.has_dataset(&project, &args.dataset).await? {
         return no_dataset(args);
     }
+    if args.score.is_none() && matches!(first_evaluator(args), Some(TrialEvaluator::EachAgent(_))) {
+        bail!(
+            "--score: each-agent has a score for each sub-agent; name the one that decides, such as \
+             exact@billing"
+        );
+    }
     let end = match (&args.run, &args.target) {
         (_, Some(file)) => TargetRun::new(args, file, (target, &project)).await?.run().await?,
         (Some(run), None) => {
@@ -146,15 +155,18 @@ fn request(args: &GateArgs, run: &str, look: Look) -> GateRequest {
         margin: Some(args.margin),
         look: Some(look),
         repeats: Some(args.repeats),
+        judged_again: Vec::new(),
     }
 }
 
-/// The score of the first evaluator, if it is one whose name is known; the only score of the run
-/// otherwise.
+/// The score of the first evaluator; the only score of the run if its evaluators are not known.
 fn evaluated_score(args: &GateArgs) -> Option<String> {
+    Some(first_evaluator(args)?.score_name().to_owned())
+}
+
+fn first_evaluator(args: &GateArgs) -> Option<TrialEvaluator> {
     args.target.as_ref()?;
-    let first: CodeEvaluator = args.evaluators.first()?.parse().ok()?;
-    Some(first.score_name().to_owned())
+    args.evaluators.first()?.parse().ok()
 }
 
 fn no_dataset(args: &GateArgs) -> anyhow::Result<Outcome> {

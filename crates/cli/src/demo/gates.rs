@@ -51,6 +51,7 @@ pub(crate) async fn decide(
             score: Some(ACCURACY.to_owned()),
             rule: GateRule { min_accuracy: Some(LEAST), ..GateRule::default() },
             look: Look::Only,
+            judged_again: Vec::new(),
         };
         let (stored, report) = gate::decide(context, order).await?;
         decided.push(DecidedGate { id: stored.id, run: report.run, verdict: report.verdict });

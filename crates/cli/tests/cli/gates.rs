@@ -6,6 +6,8 @@ mod contract;
 mod documentation;
 /// Killed gates that are continued.
 mod interruption;
+/// Gates that a judge decides, and their costs.
+mod judges;
 /// Critical items, baselines, messages.
 mod rule;
 /// Runs of Langfuse's SDKs.

@@ -54,6 +54,7 @@ mod pipeline;
 /// Agents on datasets.
 mod experiments;
 /// Agents of all kinds on datasets.
+mod experiment_calls;
 mod experiment_targets;
 /// Experiments that a server runs by itself.
 mod server_experiments;

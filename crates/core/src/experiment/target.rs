@@ -56,7 +56,7 @@ pub struct TargetOptions {
     /// Further calls after an infrastructure fault.
     #[serde(default = "default_retries")]
     pub retries: u32,
-    /// Variables in every environment.
+    /// Variables in every environment, for programs and for references of other fields.
     #[serde(default)]
     pub variables: BTreeMap<String, TargetValue>,
     /// Environments by name, such as `beta` and `prod`.
@@ -83,7 +83,8 @@ pub enum TargetValue {
     Reference(EnvReference),
 }
 
-/// A reference to an environment variable of the process that calls the target.
+/// A reference to a variable of the environment or the target, or else of the process that calls the
+/// target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EnvReference {
@@ -151,6 +152,13 @@ impl Target {
                 Err(InvalidTarget::new("environments", problem))
             }
         }
+    }
+
+    /// Returns whether the target sets variables in any environment.
+    pub fn has_variables(&self) -> bool {
+        let options = &self.options;
+        let mut environments = options.environments.values();
+        !options.variables.is_empty() || environments.any(|one| !one.variables.is_empty())
     }
 
     /// Returns the names of all variables that the target refers to.

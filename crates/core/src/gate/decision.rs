@@ -106,6 +106,8 @@ pub struct GateEvidence<'a> {
     /// The run with the highest accuracy that was ever promoted, unless it is the baseline.
     pub best: Option<&'a [ItemOutcomes]>,
     pub pinned: &'a [PinnedItem],
+    /// Trials that every item of the run has by its plan; those of most items if `None`.
+    pub planned_repeats: Option<usize>,
 }
 
 /// Why a gate cannot decide at all.
@@ -211,7 +213,8 @@ pub fn decide(
     let pairing = evidence.baseline.map(|baseline| pair(baseline, evidence.run));
     let difference = pairing.as_ref().and_then(|pairing| compare(pairing, tail));
     let best = evidence.best.and_then(|best| compare(&pair(best, evidence.run), tail));
-    let critical = critical::check(evidence.pinned, evidence.run);
+    let planned = evidence.planned_repeats.unwrap_or_else(|| critical::usual_repeats(evidence.run));
+    let critical = critical::check(evidence.pinned, evidence.run, planned);
     let mut reasons = Vec::new();
     reasons.extend(rule.min_accuracy.map(|least| of_accuracy(&accuracy, least)));
     reasons.extend(pairing.as_ref().map(|_| of_difference(difference.as_ref(), rule.margin)));

@@ -44,6 +44,62 @@ pub fn next_steps(verdict: Verdict, needed: Option<usize>, items: usize) -> Vec<
     steps
 }
 
+/// What records say of the cause of a regression.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RegressionEvidence {
+    /// Regressed items whose traces were read.
+    pub items: usize,
+    /// Those in which a tool call failed.
+    pub with_tool_errors: usize,
+    /// Versions of the prompt in the last gate that did not pass and now, if they differ.
+    pub prompt_versions: Option<(String, String)>,
+}
+
+impl RegressionEvidence {
+    /// Returns the part of the agent to change next, and why.
+    fn next(&self) -> (&'static str, String) {
+        let Self { items, with_tool_errors, prompt_versions } = self;
+        if *with_tool_errors > 0 && with_tool_errors * 2 >= *items {
+            return (
+                "Tools",
+                format!("Tool calls failed in {with_tool_errors} of {items} regressed items."),
+            );
+        }
+        if let Some((before, now)) = prompt_versions {
+            let why = format!(
+                "The prompt changed already since the last gate that did not pass ({before} before, \
+                 {now} now)."
+            );
+            return ("Model", why);
+        }
+        let why = match (items, with_tool_errors) {
+            (0, _) => "It is the cheapest change.".to_owned(),
+            (items, 0) => format!("No tool call failed in {items} regressed items."),
+            (items, some) => {
+                format!("Tool calls failed in only {some} of {items} regressed items.")
+            }
+        };
+        ("Prompt", why)
+    }
+}
+
+impl GateReport {
+    /// Puts the step that records point to before the others, with the reason. Advice on items stays
+    /// in front: without enough of them, nothing else can be shown.
+    pub fn suggest(&mut self, evidence: &RegressionEvidence) {
+        let (title, why) = evidence.next();
+        let of = |name: &str| format!("{name}: ");
+        let is_it = |step: &String| step.starts_with(&of(title));
+        let Some(at) = self.next_steps.iter().position(is_it) else { return };
+        let step = self.next_steps.remove(at);
+        let step = step.replacen(&of(title), &format!("{title}: {why} "), 1);
+        let is_part =
+            |step: &String| NEXT_STEPS.iter().any(|(name, _)| step.starts_with(&of(name)));
+        let first = self.next_steps.iter().position(is_part).unwrap_or(0);
+        self.next_steps.insert(first, step);
+    }
+}
+
 /// Formats a share as percent.
 pub fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
@@ -84,10 +140,10 @@ impl Reason {
                 "Critical item {item} never failed before; now it failed in {failures} of {trials} trials."
             ),
             Self::CriticalFailedOnce { item } => {
-                format!("Critical item {item} failed once and was not run again.")
+                format!("Critical item {item} failed and was not run again.")
             }
             Self::CriticalRightAgain { item } => {
-                format!("Critical item {item} failed once and was right when it was run again.")
+                format!("Critical item {item} failed and was right when it was run again.")
             }
             _ => self.comparison_text(),
         }
@@ -187,4 +243,22 @@ fn flip_text(flip: &super::flip::Flip) -> String {
         percent(flip.before),
         percent(flip.after)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_choose_the_next_step() {
+        let next = |items, with_tool_errors, versions: Option<(&str, &str)>| {
+            let prompt_versions = versions.map(|(a, b)| (a.to_owned(), b.to_owned()));
+            RegressionEvidence { items, with_tool_errors, prompt_versions }.next().0
+        };
+        let changed = Some(("support v1", "support v2"));
+        assert_eq!(next(4, 2, changed), "Tools");
+        assert_eq!(next(4, 1, changed), "Model");
+        assert_eq!(next(4, 1, None), "Prompt");
+        assert_eq!(next(0, 0, None), "Prompt");
+    }
 }

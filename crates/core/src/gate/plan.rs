@@ -48,6 +48,18 @@ pub fn smallest_drop(
     Some(detectable_drop(error, tail).max(whole_drop(items, tail)).min(1.0))
 }
 
+/// Returns the smallest drop that a comparison with a run of a given accuracy would show, where no
+/// such run is known yet; `None` without items.
+pub fn assumed_drop(items: usize, accuracy: f64, tail: f64) -> Option<f64> {
+    if items == 0 {
+        return None;
+    }
+    let n = float(items);
+    let p = accuracy.clamp(0.5 / n, 1.0 - 0.5 / n);
+    let error = planned_error(p, CORRELATION, items);
+    Some(detectable_drop(error, tail).max(whole_drop(items, tail)).min(1.0))
+}
+
 /// Returns the fewest items that turned from right to wrong, with none the other way, for which the
 /// exact test says that it is no chance.
 fn least_regressions(tail: f64) -> usize {

@@ -1,5 +1,7 @@
 //! Requests and responses of `/api/v1/projects/{project}/experiments`.
 
+use std::collections::BTreeMap;
+
 use ratchet_core::experiment::run_summary::{RunSummary, TrialFacts};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,6 +22,10 @@ pub struct ExperimentRequest {
     /// Evaluators in their short form, such as `exact` or `numeric:0.01`.
     #[serde(default)]
     pub evaluators: Vec<String>,
+    /// Versions of evaluators that ask a judge, by their short form: a hash of the judge's model and
+    /// prompts. Gates compare scores of one version only.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub evaluator_versions: BTreeMap<String, String>,
     /// Trials per item, from 1 to 100.
     #[serde(default = "once")]
     pub repeats: u32,

@@ -3,6 +3,7 @@ use axum::extract::{Path, State};
 use axum::http::Uri;
 use ratchet_core::gate::decision::{GateRule, Look};
 use ratchet_core::gate::report::GateReport;
+use ratchet_remote::ratchet::gates::{AnswerVerdict, StoredAnswersView};
 use ratchet_stages::gate::{self, GateContext, GateError, GateOrder, GatePlan};
 use ratchet_store::catalog::{Catalog, GateQuery, StoredGate};
 use ratchet_store::project::ProjectId;
@@ -80,6 +81,9 @@ pub struct GateRequest {
     /// Repeats per item, for a plan; 2 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeats: Option<u32>,
+    /// Verdicts of the run's evaluator on answers of earlier runs, which `…/gates/answers` lists.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judged_again: Vec<AnswerVerdict>,
 }
 
 /// What a gate will be able to see.
@@ -88,8 +92,12 @@ pub struct GateRequest {
 pub struct GatePlanView {
     /// Active items of the dataset.
     pub items: usize,
-    /// Smallest drop that is seen in four of five gates; null without a baseline.
+    /// Smallest drop that is seen in four of five gates. Without a baseline that of a comparison with
+    /// a run as right as the threshold; null without both.
     pub smallest_drop: Option<f64>,
+    /// Why there is no baseline; null if there is one.
+    #[serde(default)]
+    pub no_baseline: Option<String>,
     /// Right items from which on accuracy passes; null without a threshold, or if all are too few.
     pub right_to_pass: Option<usize>,
     /// Cost by that of the baseline, in USD; null if unknown.
@@ -98,8 +106,8 @@ pub struct GatePlanView {
 
 impl From<GatePlan> for GatePlanView {
     fn from(plan: GatePlan) -> Self {
-        let GatePlan { items, smallest_drop, right_to_pass, cost } = plan;
-        Self { items, smallest_drop, right_to_pass, cost }
+        let GatePlan { items, smallest_drop, no_baseline, right_to_pass, cost } = plan;
+        Self { items, smallest_drop, no_baseline, right_to_pass, cost }
     }
 }
 
@@ -130,6 +138,7 @@ impl GateRequest {
                 margin: self.margin.unwrap_or(usual.margin),
             },
             look: self.look.unwrap_or(Look::Only),
+            judged_again: self.judged_again,
         }
     }
 
@@ -140,6 +149,14 @@ impl GateRequest {
     pub async fn decide(self, context: GateContext<'_>) -> ApiResult<GateView> {
         let (stored, _) = gate::decide(context, self.order()).await?;
         view(stored, context)
+    }
+
+    /// Lists the answers of earlier runs that the run's evaluator has not judged.
+    ///
+    /// # Errors
+    /// 400 or 404, naming the field.
+    pub async fn answers(self, context: GateContext<'_>) -> ApiResult<StoredAnswersView> {
+        Ok(gate::answers_to_judge(context, &self.order()).await?)
     }
 
     /// Plans a gate.
@@ -278,6 +295,27 @@ pub(super) async fn plan(
     own_project(&caller, &project)?;
     let context = context(&app, &app.store.catalog, (&project, ""));
     Ok(Json(request.plan(context).await?))
+}
+
+/// `POST /api/v1/projects/{project}/gates/answers`: answers of the baseline and of the best promoted
+/// run that the run's evaluator has not judged, for a command that has the evaluator.
+#[utoipa::path(
+    post,
+    path = "/api/v1/projects/{project}/gates/answers",
+    tag = "Gates",
+    params(ProjectParam),
+    request_body = GateRequest,
+    responses((status = 200, body = StoredAnswersView))
+)]
+pub(super) async fn answers(
+    State(app): State<App>,
+    Member(caller): Member,
+    PathProject(project): PathProject,
+    JsonBody(request): JsonBody<GateRequest>,
+) -> ApiResult<Json<StoredAnswersView>> {
+    own_project(&caller, &project)?;
+    let context = context(&app, &app.store.catalog, (&project, ""));
+    Ok(Json(request.answers(context).await?))
 }
 
 fn context<'a>(

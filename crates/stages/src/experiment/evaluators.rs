@@ -25,6 +25,7 @@ use ratchet_core::judge::evaluator;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_remote::backoff_clock::BackoffClock;
 use ratchet_remote::ratchet::experiments::{MissingVerdict, TrialScore, TrialView};
+use ratchet_remote::ratchet::gates::StoredAnswer;
 use serde_json::Value;
 use tracing::warn;
 
@@ -198,6 +199,52 @@ impl TrialEvaluators {
         let steps = StepReader::new(&machine);
         let opened = Arc::new(OpenedEvaluators { judges, commands, steps });
         Ok(Self { opened: Some(opened), ..self })
+    }
+
+    /// Returns the versions of judges, by the short form of their evaluators. Known once they are open.
+    pub fn versions(&self) -> BTreeMap<String, String> {
+        let Some(opened) = &self.opened else { return BTreeMap::new() };
+        let of_judge = |evaluator: &TrialEvaluator| {
+            let judge = opened.judges.get(evaluator.needs().0?)?;
+            Some((evaluator.to_string(), judge.version()))
+        };
+        self.all.iter().filter_map(of_judge).collect()
+    }
+
+    /// Judges a stored answer with the evaluator of a score; `None` if it does not apply.
+    ///
+    /// # Errors
+    /// Says why there is no verdict.
+    pub async fn judge_stored(
+        &self,
+        score: &str,
+        answer: &StoredAnswer,
+    ) -> Result<Option<TrialScore>, MissingVerdict> {
+        let is_it = |one: &&TrialEvaluator| {
+            one.score_name() == score && !matches!(one, TrialEvaluator::EachAgent(_))
+        };
+        let missing =
+            |NoVerdict { reason, cost }| MissingVerdict { name: score.to_owned(), reason, cost };
+        let evaluator = self.all.iter().find(is_it);
+        let evaluator = evaluator
+            .ok_or_else(|| missing(NoVerdict::unpaid("no evaluator here has this score")))?;
+        let recorded = match (&self.opened, evaluator.reads_trace()) {
+            (Some(opened), true) => opened.steps.recorded(&answer.trace).await,
+            _ => None,
+        };
+        if evaluator.reads_trace() && recorded.is_none() {
+            return Err(missing(NoVerdict::unpaid("no spans of the agent are recorded")));
+        }
+        let agents = recorded.iter().flat_map(|found| &found.agents);
+        let judged = Judged {
+            input: &answer.input,
+            output: &answer.output,
+            expected: (!answer.expected_output.is_null()).then_some(&answer.expected_output),
+            calls: recorded.as_ref().map_or(&[], |found| &found.calls),
+            agents: agents.map(|agent| agent.name.as_str()).collect(),
+            what: &answer.trace,
+        };
+        self.verdict(evaluator, &judged).await.map_err(missing)
     }
 
     /// Judges the answer of a call of a trial. An answer that an evaluator does not apply to gets no

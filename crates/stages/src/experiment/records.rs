@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use ratchet_core::catalog::experiment::{ExperimentItem, ExperimentMetadata, TimeSpan};
 use ratchet_core::environment::Environment;
+use ratchet_core::experiment::evaluator::TrialEvaluator;
 use ratchet_core::experiment::trial::CallTrace;
 use ratchet_core::id::{ObservationId, ScoreId, TraceId};
 use ratchet_core::money::Money;
@@ -15,7 +16,7 @@ use ratchet_core::record::score::{DataType, ScoreSource, ScoreTarget};
 use ratchet_core::record::trace::TracePatch;
 use ratchet_core::record::usage::{Cost, Usage};
 use ratchet_core::time::Timestamp;
-use ratchet_remote::ratchet::experiments::{ExperimentRequest, TrialResult};
+use ratchet_remote::ratchet::experiments::{ExperimentRequest, TrialResult, TrialScore};
 use ratchet_store::Store;
 use ratchet_store::catalog::{DatasetItem, ExperimentRun};
 use ratchet_store::project::ProjectId;
@@ -24,6 +25,11 @@ use serde_json::{Value, json};
 
 use super::service::{ExperimentError, TrialPayload};
 use crate::record::scores::write_with;
+
+/// Metadata of a score that names its evaluator's version.
+pub(crate) const EVALUATOR_VERSION: &str = "evaluator_version";
+/// Metadata of a score with what its judge cost, in US dollars.
+pub(crate) const JUDGE_COST: &str = "ratchet.experiment.judge_cost";
 
 /// What a result leaves behind.
 #[derive(Clone, Debug)]
@@ -130,7 +136,10 @@ fn experiment(run: &ExperimentRun, plan: &ExperimentRequest) -> ExperimentMetada
     }
 }
 
-fn metadata<const N: usize>(facts: [(&'static str, Value); N], stamp: Stamp) -> Metadata {
+pub(crate) fn metadata(
+    facts: impl IntoIterator<Item = (&'static str, Value)>,
+    stamp: Stamp,
+) -> Metadata {
     Metadata::new(facts.into_iter().map(|(key, value)| {
         (key.to_owned(), StampedValue { stamp, value: Some(Json::from_value(&value)) })
     }))
@@ -170,7 +179,7 @@ fn scores(
     (call, environment): (&CallTrace, Option<&Environment>),
     stamp: Stamp,
 ) -> Result<Vec<ScoreDraft>, ExperimentError> {
-    let draft = |score: &ratchet_remote::ratchet::experiments::TrialScore| {
+    let draft = |score: &TrialScore| {
         if !score.value.is_finite() {
             return Err(invalid("scores", format!("{}: the value is not a number", score.name)));
         }
@@ -187,17 +196,29 @@ fn scores(
             data_type: Some(DataType::Numeric),
             comment: Field::if_some(score.comment.clone(), stamp),
             environment: Field::if_some(environment.cloned(), stamp),
-            metadata: metadata(
-                [
-                    ("ratchet.experiment.evaluators", json!(plan.evaluators)),
-                    ("ratchet.experiment.judge_cost", json!(score.cost)),
-                ],
-                stamp,
-            ),
+            metadata: metadata(score_facts(plan, score), stamp),
             ..ScoreDraft::new(id, target, ScoreSource::Eval, stamp)
         })
     };
     result.scores.iter().map(draft).collect()
+}
+
+/// A version only where there is one: without it, nothing is known to have changed.
+fn score_facts(
+    plan: &ExperimentRequest,
+    score: &TrialScore,
+) -> impl Iterator<Item = (&'static str, Value)> + use<> {
+    let (name, _) = score.name.split_once('@').unwrap_or((&score.name, ""));
+    let of_score = |(text, version): (&String, &String)| {
+        let evaluator: TrialEvaluator = text.parse().ok()?;
+        (evaluator.score_name() == name).then(|| (EVALUATOR_VERSION, json!(version)))
+    };
+    let version = plan.evaluator_versions.iter().find_map(of_score);
+    let facts = [
+        ("ratchet.experiment.evaluators", json!(plan.evaluators)),
+        (JUDGE_COST, json!(score.cost)),
+    ];
+    facts.into_iter().chain(version)
 }
 
 fn time(field: &'static str, text: &str) -> Result<Timestamp, ExperimentError> {

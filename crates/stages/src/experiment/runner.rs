@@ -95,29 +95,38 @@ impl ExperimentRunner {
     ) -> Result<RunEnd, SiteError> {
         tokio::pin!(stop);
         let (id, held) = (run.id.clone(), Held::default());
-        let mut pace = CallPace::new(self.target.limits.requests_per_minute);
+        let pace = Mutex::new(CallPace::new(self.target.limits.requests_per_minute));
         let mut running = Running::new();
         let (mut run, mut is_stopping, mut renewed_at) = (run, false, self.clock.now());
         loop {
             let mut is_waiting = false;
             let free = self.target.limits.concurrency.saturating_sub(running.len());
-            let free = if is_stopping { 0 } else { pace.permits(free, self.clock.as_ref()) };
+            let free =
+                if is_stopping { 0 } else { pace.lock().await.permits(free, self.clock.now()) };
             if free > 0 {
                 let claimed = self.claim(&id, free).await?;
                 run = claimed.experiment;
-                pace.sent(claimed.trials.len(), self.clock.as_ref());
+                // Answers from the cache need no call.
+                let calls = claimed.trials.iter().filter(|trial| trial.cached.is_none()).count();
+                pace.lock().await.sent(calls, self.clock.now());
                 is_waiting = claimed.trials.is_empty();
                 for trial in claimed.trials {
                     held.lock().await.insert(trial.id.clone(), trial.lease);
-                    running.push(Box::pin(self.trial(&id, trial, &held)));
+                    running.push(Box::pin(self.trial(&id, trial, (&held, &pace))));
                 }
             }
             if running.is_empty() && (is_stopping || is_over(&run)) {
                 return Ok(end_of(run, is_stopping));
             }
             let until_renewal = remaining(renewed_at, self.clock.now());
-            // Trials that others hold, and the rate limit, are looked at again soon.
-            let pause = if is_waiting || pace.is_limited() { LOOK_EVERY } else { until_renewal };
+            let is_full = running.len() >= self.target.limits.concurrency || is_stopping;
+            let until_permit = pace.lock().await.until_next(self.clock.now());
+            let pause = match until_permit.filter(|_| !is_full) {
+                // Trials that others hold are looked at again soon.
+                _ if is_waiting => LOOK_EVERY,
+                Some(until_permit) => until_permit,
+                None => until_renewal,
+            };
             tokio::select! {
                 () = &mut stop, if !is_stopping => is_stopping = true,
                 Some(first) = running.next() => {
@@ -147,14 +156,14 @@ impl ExperimentRunner {
         &self,
         run: &str,
         trial: TrialView,
-        held: &Held,
+        (held, pace): (&Held, &SharedPace),
     ) -> Result<Option<TrialResult>, SiteError> {
         let (started, call, ended) = match &trial.cached {
             Some(cached) => {
                 let text = cached.answer.clone();
                 (self.clock.now(), 1, Ok(TargetAnswer { text, ..TargetAnswer::default() }))
             }
-            None => match self.call(run, &trial).await? {
+            None => match self.call(run, &trial, pace).await? {
                 Some(called) => called,
                 None => {
                     held.lock().await.remove(&trial.id);
@@ -189,6 +198,7 @@ impl ExperimentRunner {
         &self,
         run: &str,
         trial: &TrialView,
+        pace: &SharedPace,
     ) -> Result<Option<(Timestamp, u32, Result<TargetAnswer, CallFault>)>, SiteError> {
         let mut call = 1;
         loop {
@@ -208,6 +218,7 @@ impl ExperimentRunner {
                 ..FailedAttempt::default()
             };
             self.clock.pause(RETRY.delay(failed).unwrap_or(RETRY.cap)).await;
+            take_permit(pace, self.clock.as_ref()).await;
             call += 1;
             let view = self.renewed(run, vec![lease_of(&trial.id, trial.lease, true)]).await?;
             if view.lost.contains(&trial.id) {
@@ -299,6 +310,23 @@ fn end_of(run: ExperimentRunView, is_stopping: bool) -> RunEnd {
     }
 }
 
+/// Waits until a retry may be sent: it counts towards the rate limit as any call does.
+async fn take_permit(pace: &SharedPace, clock: &dyn BackoffClock) {
+    loop {
+        let wait = {
+            let (mut pace, now) = (pace.lock().await, clock.now());
+            if pace.permits(1, now) > 0 {
+                return pace.sent(1, now);
+            }
+            pace.until_next(now).unwrap_or_default()
+        };
+        clock.pause(wait).await;
+    }
+}
+
+/// The rate limit of a target, which first calls and retries share.
+type SharedPace = Mutex<CallPace>;
+
 /// Spreads calls over time.
 #[derive(Debug)]
 struct CallPace {
@@ -313,21 +341,28 @@ impl CallPace {
     }
 
     /// How many of these calls may be sent now.
-    fn permits(&self, wanted: usize, clock: &dyn BackoffClock) -> usize {
+    fn permits(&self, wanted: usize, now: Timestamp) -> usize {
         match (self.gap, self.next) {
             (None, _) => wanted,
-            (Some(_), Some(next)) if next > clock.now() => 0,
+            (Some(_), Some(next)) if next > now => 0,
             (Some(_), _) => wanted.min(1),
         }
     }
 
-    const fn is_limited(&self) -> bool {
-        self.gap.is_some()
+    /// How long until a call may be sent; `None` without a limit.
+    fn until_next(&self, now: Timestamp) -> Option<Duration> {
+        self.gap?;
+        let wait = self.next.map_or(0, |next| next.since(now));
+        Some(Duration::from_nanos(u64::try_from(wait).unwrap_or(0)))
     }
 
-    fn sent(&mut self, count: usize, clock: &dyn BackoffClock) {
-        if let Some(gap) = self.gap.filter(|_| count > 0) {
-            self.next = Some(clock.now().plus_nanos(gap));
-        }
+    /// Counts calls. A call that is late by less than a gap does not delay the ones after it.
+    fn sent(&mut self, count: usize, now: Timestamp) {
+        let Some(gap) = self.gap.filter(|_| count > 0) else { return };
+        let due = self.next.filter(|due| now.since(*due) < gap).unwrap_or(now);
+        self.next = Some(due.plus_nanos(gap));
     }
 }
+
+#[cfg(test)]
+mod tests;

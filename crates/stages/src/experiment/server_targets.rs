@@ -178,9 +178,12 @@ impl ServerTargets {
                 context.machine.outbound = self.outbound.clone();
                 let (target, secrets) = self.stored(service, &name).await?;
                 let own = |of: &str| secrets.get(of).map(|value| value.expose().to_owned());
-                // Models are named as judges are, and their keys may be the server's. No reference
-                // leads there: each is to a secret.
-                let with_models = |of: &str| own(of).or_else(|| (self.variables)(of));
+                // Models are named as judges are, and their keys may be the server's. A target with
+                // variables or secrets brings its own: an address of its choice must not get the
+                // server's keys.
+                let is_plain = secrets.is_empty() && !target.has_variables();
+                let with_models =
+                    |of: &str| own(of).or_else(|| (self.variables)(of).filter(|_| is_plain));
                 match &target.kind {
                     TargetKind::Prompt(_) => {
                         OpenTarget::open(&target, &context, &with_models).await

@@ -260,7 +260,10 @@ impl ExperimentService {
     /// # Errors
     /// Fails without such a run.
     pub async fn show(&self, run: &str) -> ServiceResult<ExperimentRunView> {
-        let run = self.find(run).await?;
+        let run = match self.find(run).await {
+            Err(ExperimentError::NotFound(_)) => return self.show_recorded(run).await,
+            found => found?,
+        };
         let name = self.dataset_name(&run).await?;
         Ok(view(&run, &name))
     }
@@ -294,7 +297,12 @@ impl ExperimentService {
         run: &str,
         (cursor, limit): (Option<String>, u64),
     ) -> ServiceResult<TrialsView> {
-        let run = self.find(run).await?;
+        let run = match self.find(run).await {
+            Err(ExperimentError::NotFound(_)) => {
+                return self.recorded_trials(run, (cursor, limit)).await;
+            }
+            found => found?,
+        };
         let jobs = self.catalog.trials(self.project.clone(), run.id, (cursor, limit)).await?;
         let is_full = jobs.len() as u64 >= limit;
         let cursor = jobs.last().filter(|_| is_full).map(|job| job.id.clone());
@@ -343,10 +351,18 @@ impl ExperimentService {
         if let Some(found) = self.catalog.experiment_run(project, id).await? {
             return Ok(found);
         }
-        let page = PageNumber { page: 1, limit: LISTED };
-        let all = self.catalog.experiment_runs(self.project.clone(), None, page).await?.rows;
-        let named = all.into_iter().find(|known| known.name == run);
-        named.ok_or_else(|| ExperimentError::NotFound(format!("experiment run {run}")))
+        for page in 1.. {
+            let page = PageNumber { page, limit: LISTED };
+            let all = self.catalog.experiment_runs(self.project.clone(), None, page).await?.rows;
+            let is_last = (all.len() as u64) < LISTED;
+            if let Some(named) = all.into_iter().find(|known| known.name == run) {
+                return Ok(named);
+            }
+            if is_last {
+                break;
+            }
+        }
+        Err(ExperimentError::NotFound(format!("experiment run {run}")))
     }
 
     async fn dataset(&self, name: &str) -> ServiceResult<Dataset> {

@@ -1,7 +1,8 @@
+use ratchet_core::experiment::run_summary::RunSummary;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::ratchet::experiments::{
     ClaimRequest, ClaimView, ExperimentRequest, ExperimentRunView, ExperimentsView, ExtendRequest,
-    FinishRequest, LeaseView, RenewRequest, TrialSummary, TrialsView,
+    FinishRequest, LeaseView, RenewRequest, RunSummaryView, TrialSummary, TrialsView,
 };
 use ratchet_remote::ratchet::{RatchetClient, RatchetError};
 
@@ -173,6 +174,48 @@ impl ExperimentSite {
             cursor = page.cursor;
             if cursor.is_none() {
                 return Ok(trials);
+            }
+        }
+    }
+
+    /// Returns the first trials of a run without an answer or a verdict, at most `limit` of each.
+    ///
+    /// # Errors
+    /// Fails without such a run, and if the server cannot be reached.
+    pub async fn incomplete_trials(
+        &self,
+        run: &str,
+        limit: usize,
+    ) -> SiteResult<Vec<TrialSummary>> {
+        let (mut found, mut cursor, mut left) = (Vec::new(), None, [limit, limit]);
+        loop {
+            let page = self.page(run, cursor).await?;
+            for trial in page.trials {
+                let kinds = [trial.fault.is_some(), !trial.not_judged.is_empty()];
+                let is_wanted = kinds.iter().zip(&left).any(|(is_it, left)| *is_it && *left > 0);
+                for (is_it, left) in kinds.iter().zip(&mut left) {
+                    *left = left.saturating_sub(usize::from(*is_it));
+                }
+                found.extend(is_wanted.then_some(trial));
+            }
+            cursor = page.cursor;
+            if cursor.is_none() || left == [0, 0] {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Returns a run as a whole.
+    ///
+    /// # Errors
+    /// Fails without such a run, and if the server cannot be reached.
+    pub async fn summary(&self, run: &str) -> SiteResult<RunSummary> {
+        match self {
+            Self::Folder(folder) => Ok(folder.summary(run).await?),
+            Self::Server(server, project) => {
+                let path = ["v1", "projects", project, "experiments", run, "summary"];
+                let view: RunSummaryView = server.get(&path).await?;
+                Ok(view.summary)
             }
         }
     }

@@ -135,8 +135,8 @@ impl CallFault {
 }
 
 impl OpenTarget {
-    /// Resolves the references of a target: variables, and the version of a prompt. `lookup` reads
-    /// environment variables.
+    /// Resolves the references of a target: variables, and the version of a prompt. A reference is to a
+    /// variable of the environment or of the target; `lookup` reads those of the process.
     ///
     /// # Errors
     /// Fails if something that it refers to is not there.
@@ -147,9 +147,13 @@ impl OpenTarget {
     ) -> Result<Self, TargetError> {
         let environment = target.environment(context.environment.as_deref())?;
         let options = &target.options;
+        let variables = variables(target, &environment, lookup)?;
+        let known = variables.clone();
+        // Variables of the environment come before those of the target, and these before the process.
+        let with_variables = |name: &str| known.get(name).cloned().or_else(|| lookup(name));
+        let lookup: Variables<'_> = &with_variables;
         let version = options.version.as_ref();
         let mut version = version.map(|value| value.resolve("version", lookup)).transpose()?;
-        let variables = variables(target, &environment, lookup)?;
         let (folder, machine) = (&context.folder, &context.machine);
         let address = (lookup, &machine.outbound);
         let call = match &target.kind {

@@ -86,7 +86,8 @@ impl ExperimentWorker {
         let environment = request.target.environment.clone();
         let named = (request.target.name.as_str(), environment.as_deref());
         request.target = self.targets.open(service, named, now).await?.identity;
-        self.opened_evaluators(service, &request.evaluators).await?;
+        let evaluators = self.opened_evaluators(service, &request.evaluators).await?;
+        request.evaluator_versions = evaluators.versions();
         let run = service.open(request, now).await?;
         self.wanted.notify_one();
         Ok(run)
@@ -178,6 +179,10 @@ impl ExperimentWorker {
             return Err("its target has changed since it was started, so it was cancelled".into());
         }
         let evaluators = self.opened_evaluators(&service, &plan.evaluators).await?;
+        if evaluators.versions() != plan.evaluator_versions && !plan.evaluator_versions.is_empty() {
+            service.cancel(id, now).await?;
+            return Err("a judge has changed since it was started, so it was cancelled".into());
+        }
         let host = ExperimentSite::Folder(Box::new(service));
         let runner = ExperimentRunner {
             ended_runners: self.ended_runners(&host, id).await?,

@@ -17,6 +17,8 @@ pub(super) struct CountedTraces {
     counted: Option<BTreeSet<String>>,
     /// Traces and the names of scores that an evaluator failed to give.
     not_judged: BTreeSet<(String, String)>,
+    /// What judges cost in US dollars; `None` if no cost is known.
+    pub(super) judge_cost: Option<f64>,
 }
 
 impl CountedTraces {
@@ -27,11 +29,17 @@ impl CountedTraces {
             return Ok(Self::default());
         }
         let (mut traces, mut not_judged, mut cursor) = (BTreeSet::new(), BTreeSet::new(), None);
+        let mut judge_cost = None;
         loop {
             let jobs = catalog.trials(project.clone(), run.id.clone(), (cursor, SLICE)).await?;
             for result in jobs.iter().filter_map(|job| job.result.as_deref()) {
                 let result: Value = serde_json::from_str(result).unwrap_or_default();
                 let Some(trace) = result["trace"].as_str() else { continue };
+                let verdicts = ["scores", "notJudged"].map(|field| result[field].as_array());
+                let paid = verdicts.into_iter().flatten().flatten();
+                for cost in paid.filter_map(|verdict| verdict["cost"].as_f64()) {
+                    judge_cost = Some(judge_cost.unwrap_or(0.0) + cost);
+                }
                 traces.insert(trace.to_owned());
                 let missing = result["notJudged"].as_array().into_iter().flatten();
                 let names = missing.filter_map(|one| one["name"].as_str());
@@ -40,7 +48,7 @@ impl CountedTraces {
             let is_last = (jobs.len() as u64) < SLICE;
             cursor = jobs.last().map(|job| job.id.clone());
             if is_last {
-                return Ok(Self { counted: Some(traces), not_judged });
+                return Ok(Self { counted: Some(traces), not_judged, judge_cost });
             }
         }
     }

@@ -17,7 +17,8 @@ pub(super) struct EarlierRun {
 
 impl EarlierRun {
     /// Reads a run. If its score comes from another evaluator than `now`, its answers are judged
-    /// again where the answer alone decides.
+    /// again where the answer alone decides. Where it does not, the verdicts count that a command
+    /// with the evaluator gave since.
     pub(super) async fn read(
         context: GateContext<'_>,
         experiment: &Experiment,
@@ -29,24 +30,29 @@ impl EarlierRun {
         let then = all.of_score(reading.score);
         let changed = now.filter(|now| then.as_ref().is_none_or(|then| !then.is_same(now)));
         let judge = changed.filter(|now| now.is_pure());
-        let run =
-            RecordedRun::read(context, experiment, Reading { judge, ..reading }, items).await?;
-        let before = then.as_ref().map_or_else(|| all.text(), |then| then.text.clone());
+        let later = changed.filter(|now| !now.is_pure()).map(|now| now.later_score(reading.score));
+        let reading = Reading { judge, later: later.as_deref(), ..reading };
+        let run = RecordedRun::read(context, experiment, reading, items).await?;
+        let before = then.as_ref().map_or_else(|| all.text(), RunEvaluator::label);
         let name = &experiment.name;
-        let note = judge.filter(|_| run.judged_again > 0).map(|now| {
+        let note = changed.filter(|_| run.judged_again > 0).map(|now| {
             format!(
                 "The evaluator changed since run {name} ({before} before, {} now): {} of its answers \
                  were judged again with the new one.",
-                now.text, run.judged_again
+                now.label(),
+                run.judged_again
             )
         });
+        let left = run.not_judged_again.len();
         // Runs of others do not say how they were judged.
-        let not_seen = changed.filter(|now| !now.is_pure() && then.is_some()).map(|now| {
+        let is_known = then.is_some() || run.judged_again > 0;
+        let not_seen = changed.filter(|now| !now.is_pure() && left > 0 && is_known).map(|now| {
             format!(
-                "The evaluator changed since run {name} ({before} before, {} now), and needs more than \
-                 its stored answers: part of the difference may be the evaluator's. Run {name} again \
-                 with the new one.",
-                now.text
+                "The evaluator changed since run {name} ({before} before, {} now), and {left} of its \
+                 answers were not judged again: part of the difference may be the evaluator's. A \
+                 gate with --target judges them within --max-cost; without spans of the agent, what \
+                 it did cannot be judged again.",
+                now.label()
             )
         });
         Ok(Self { run, note, not_seen })

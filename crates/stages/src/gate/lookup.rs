@@ -1,3 +1,4 @@
+use ratchet_core::gate::report::GateReport;
 use ratchet_store::catalog::Dataset;
 use ratchet_store::experiment::{Experiment, ExperimentQuery, RunQuery};
 use ratchet_store::query::{Paging, TimeRange};
@@ -102,23 +103,38 @@ async fn production(
     }
 }
 
+/// The best promoted run.
+#[derive(Debug, Default)]
+pub(super) struct FoundBest {
+    pub(super) run: Option<Experiment>,
+    /// Why there is none although one was promoted.
+    pub(super) why_none: Option<String>,
+}
+
 /// The best promoted run, unless it is one of these.
 pub(super) async fn best(
     context: GateContext<'_>,
     dataset: &Dataset,
     known: [Option<&Experiment>; 2],
-) -> Result<Option<Experiment>, GateError> {
+) -> Result<FoundBest, GateError> {
     let (catalog, project) = (&context.store.catalog, context.project.clone());
     let Some(gate) = catalog.best_promoted_gate(project, dataset.id.clone()).await? else {
-        return Ok(None);
+        return Ok(FoundBest::default());
     };
     if known.into_iter().flatten().any(|run| run.id == gate.run) {
-        return Ok(None);
+        return Ok(FoundBest::default());
     }
     match run(context, dataset, &gate.run).await {
-        Ok(found) => Ok(Some(found)),
+        Ok(found) => Ok(FoundBest { run: Some(found), why_none: None }),
         // Its records have expired.
-        Err(GateError::NotFound(_)) => Ok(None),
+        Err(GateError::NotFound(_)) => {
+            let name = serde_json::from_str::<GateReport>(gate.report.as_str());
+            let name = name.map_or_else(|_| gate.run.clone(), |report| report.run);
+            let why = format!(
+                "Whether it is worse than the best promoted run, {name}: its records are deleted."
+            );
+            Ok(FoundBest { run: None, why_none: Some(why) })
+        }
         Err(error) => Err(error),
     }
 }

@@ -1,8 +1,8 @@
-use ratchet_core::gate::decision::Look;
+use ratchet_core::gate::decision::{GateRule, Look};
 use ratchet_core::gate::plan;
 
 use super::items::DatasetItems;
-use super::lookup::{baseline, dataset};
+use super::lookup::{FoundBaseline, baseline, dataset};
 use super::recorded::{self, Reading, RecordedRun};
 use super::{GateContext, GateError, GateOrder};
 
@@ -11,12 +11,26 @@ use super::{GateContext, GateError, GateOrder};
 pub struct GatePlan {
     /// Active items of the dataset.
     pub items: usize,
-    /// Smallest drop that it sees in four of five gates; `None` without a baseline.
+    /// Smallest drop that it sees in four of five gates. Without a baseline that of a comparison with a
+    /// run as right as the threshold; `None` without both.
     pub smallest_drop: Option<f64>,
+    /// Why there is no baseline; `None` if there is one.
+    pub no_baseline: Option<String>,
     /// Right items from which on accuracy passes; `None` without a threshold.
     pub right_to_pass: Option<usize>,
     /// Cost of the run by that of the baseline, in USD.
     pub cost: Option<f64>,
+}
+
+/// Checks that there is something to decide by.
+pub(super) fn check_rule(rule: &GateRule, found: &FoundBaseline) -> Result<(), GateError> {
+    if rule.min_accuracy.is_some() || found.run.is_some() {
+        return Ok(());
+    }
+    let why = found.why_none.as_deref().unwrap_or_default();
+    Err(GateError::Invalid(format!(
+        "min-accuracy: give a threshold or a baseline, otherwise there is nothing to decide. {why}"
+    )))
 }
 
 /// Plans a gate.
@@ -34,9 +48,16 @@ pub async fn plan(
     let count = items.count(&dataset).await?;
     let tail = rule.tail(Look::First);
     let found = baseline(context, &dataset, order, None).await?;
+    check_rule(&rule, &found)?;
+    let not_named = || "none is named with --baseline".to_owned();
+    let no_baseline = found.run.is_none().then(|| found.why_none.clone().unwrap_or_else(not_named));
     let mut plan = GatePlan {
         items: count,
-        smallest_drop: None,
+        smallest_drop: rule
+            .min_accuracy
+            .filter(|_| no_baseline.is_some())
+            .and_then(|least| plan::assumed_drop(count, least, tail)),
+        no_baseline,
         right_to_pass: rule
             .min_accuracy
             .and_then(|least| plan::right_items_to_pass(count, least, tail)),

@@ -9,18 +9,23 @@ use ratchet_core::record::observation::Level;
 use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
 use ratchet_core::record::trace::Content;
 use ratchet_core::record::usage::Cost;
+use ratchet_core::time::Timestamp;
+use ratchet_remote::ratchet::gates::StoredAnswer;
 use ratchet_store::experiment::{
     Experiment, ExperimentItemQuery, ExperimentQuery, Outcome, StoredExperimentItem,
 };
+use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TimeRange,
 };
+use ratchet_store::{Store, StoreResult};
 use sha2::{Digest, Sha256};
 
 use super::counted_traces::CountedTraces;
-use super::evaluator::RunEvaluator;
+use super::evaluator::{RunEvaluator, content, expected, is_later_score, text_of};
 use super::items::DatasetItems;
 use super::{GateContext, GateError};
+use crate::experiment::EVALUATOR_VERSION;
 
 /// Trials per query.
 const PAGE: u64 = 200;
@@ -28,15 +33,13 @@ const PAGE: u64 = 200;
 const SCORES: u64 = 2_000;
 /// Trials of a run that are read.
 const MAX_TRIALS: usize = 100_000;
-/// Metadata of a score that names its evaluator's version.
-const EVALUATOR_VERSION: &str = "evaluator_version";
 
 /// A recorded run as outcomes.
 #[derive(Debug, Default)]
 pub(super) struct RecordedRun {
     /// In the order of their ids.
     pub(super) items: Vec<ItemOutcomes>,
-    /// Sum of known costs in USD; `None` if none is known.
+    /// Sum of the known costs of agents and judges in USD; `None` if none is known.
     pub(super) cost: Option<f64>,
     /// Trials without the score.
     pub(super) not_scored: usize,
@@ -46,7 +49,16 @@ pub(super) struct RecordedRun {
     pub(super) evaluator: Option<String>,
     /// Answers that were judged again.
     pub(super) judged_again: usize,
+    /// Answers that another evaluator than the present one judged, or none.
+    pub(super) not_judged_again: Vec<EarlierAnswer>,
     trials: usize,
+}
+
+/// An answer of an earlier run.
+#[derive(Debug)]
+pub(super) struct EarlierAnswer {
+    pub(super) version: Option<Timestamp>,
+    pub(super) answer: StoredAnswer,
 }
 
 /// What is read of a run.
@@ -58,12 +70,15 @@ pub(super) struct Reading<'a> {
     pub(super) only: &'a [String],
     /// Judges the stored answers, where it can; the stored scores count otherwise.
     pub(super) judge: Option<&'a RunEvaluator>,
+    /// Name of the score of answers that the present evaluator judged after their run; it counts
+    /// where there is one.
+    pub(super) later: Option<&'a str>,
 }
 
 impl<'a> Reading<'a> {
     /// All items, with the scores that are stored.
     pub(super) const fn stored(score: &'a str) -> Self {
-        Self { score, only: &[], judge: None }
+        Self { score, only: &[], judge: None, later: None }
     }
 }
 
@@ -76,22 +91,25 @@ impl RecordedRun {
         items: &mut DatasetItems<'_>,
     ) -> Result<Self, GateError> {
         let counted = CountedTraces::of(context, run).await?;
-        let mut read = Self::default();
+        let mut read = Self { cost: counted.judge_cost, ..Self::default() };
         let mut outcomes: BTreeMap<String, ItemOutcomes> = BTreeMap::new();
         let mut cursor = None;
         loop {
             let page =
                 context.store.telemetry.experiment_items(query(context, run, reading.only, cursor));
             let page = page.await?;
-            let mut scores = scores(context, &page.rows, reading.score).await?;
+            let mut scores = scores(context, &page.rows, (reading.score, reading.later)).await?;
             for trial in page.rows.iter().filter(|trial| counted.includes(&trial.trace)) {
                 if let Some(value) = reading.judge.and_then(|judge| judge.judge(trial)) {
                     scores.entry(trial.trace.clone()).or_default().judged = Some(value);
                     read.judged_again += 1;
                 }
                 let at = trial.version.unwrap_or(trial.created_at);
-                let version = items.version(&trial.item, at).await?;
-                if !read.add(&mut outcomes, trial, (version.or(trial.version), &scores))
+                let version = items.version(&trial.item, at).await?.or(trial.version);
+                if reading.later.is_some() {
+                    read.take_later(trial, version, &mut scores);
+                }
+                if !read.add(&mut outcomes, trial, (version, &scores))
                     && counted.lacks_verdict(&trial.trace, reading.score)
                 {
                     read.not_judged.add(&trial.item);
@@ -114,12 +132,43 @@ impl RecordedRun {
         Ok(read)
     }
 
+    /// Takes the verdict that the present evaluator gave after the run; notes the answer if there is
+    /// none.
+    fn take_later(
+        &mut self,
+        trial: &StoredExperimentItem,
+        version: Option<Timestamp>,
+        scores: &mut TraceScores,
+    ) {
+        let found = scores.entry(trial.trace.clone()).or_default();
+        if let Some(value) = found.later {
+            found.judged = Some(value);
+            self.judged_again += 1;
+            return;
+        }
+        let Some(content) = content(trial) else { return };
+        let Some(output) = &content.output else { return };
+        let input = content.input.as_ref().map(|input| {
+            let text = input.as_str();
+            serde_json::from_str(text).unwrap_or_else(|_| text.into())
+        });
+        let answer = StoredAnswer {
+            run: trial.experiment.name.clone(),
+            trace: trial.trace.to_string(),
+            item: trial.item.clone(),
+            input: input.unwrap_or_default(),
+            expected_output: expected(trial).unwrap_or_default(),
+            output: text_of(output),
+        };
+        self.not_judged_again.push(EarlierAnswer { version, answer });
+    }
+
     /// Adds a trial; returns false if it has no score.
     fn add(
         &mut self,
         outcomes: &mut BTreeMap<String, ItemOutcomes>,
         item: &StoredExperimentItem,
-        (version, scores): (Option<ratchet_core::time::Timestamp>, &TraceScores),
+        (version, scores): (Option<Timestamp>, &TraceScores),
     ) -> bool {
         self.trials += 1;
         let facts = OutcomeFacts::of(item.outcome.as_ref());
@@ -211,6 +260,8 @@ impl OutcomeFacts {
 #[derive(Debug, Default)]
 struct FoundScores {
     judged: Option<f64>,
+    /// That of the present evaluator, given after the run.
+    later: Option<f64>,
     corrected: Option<f64>,
     evaluator: Option<String>,
 }
@@ -221,7 +272,7 @@ type TraceScores = BTreeMap<TraceId, FoundScores>;
 async fn scores(
     context: GateContext<'_>,
     items: &[StoredExperimentItem],
-    name: &str,
+    (name, later): (&str, Option<&str>),
 ) -> Result<TraceScores, GateError> {
     let mut found = TraceScores::new();
     for score in all_scores(context, items).await? {
@@ -231,11 +282,14 @@ async fn scores(
         let is_it = score.name == name;
         let by_person = score.source == ScoreSource::Annotation;
         let is_correction = by_person && score.name == CORRECTNESS;
-        if !is_it && !is_correction {
+        let is_later = later == Some(score.name.as_str()) && !by_person;
+        if !is_it && !is_correction && !is_later {
             continue;
         }
         let entry = found.entry(trace).or_default();
-        if by_person {
+        if is_later {
+            entry.later.get_or_insert(number);
+        } else if by_person {
             entry.corrected.get_or_insert(number);
         } else {
             if entry.judged.is_none() {
@@ -264,15 +318,23 @@ async fn all_scores(
     context: GateContext<'_>,
     items: &[StoredExperimentItem],
 ) -> Result<Vec<Score>, GateError> {
-    if items.is_empty() {
+    let traces = items.iter().map(|item| item.trace.to_string()).collect();
+    Ok(scores_of_traces((context.store, context.project), traces).await?)
+}
+
+/// Returns the scores on traces and on their observations, newest first.
+pub(crate) async fn scores_of_traces(
+    (store, project): (&Store, &ProjectId),
+    traces: Vec<String>,
+) -> StoreResult<Vec<Score>> {
+    if traces.is_empty() {
         return Ok(Vec::new());
     }
-    let traces: Vec<String> = items.iter().map(|item| item.trace.to_string()).collect();
     let mut all = Vec::new();
     let mut cursor = None;
     loop {
         let query = ScoreQuery {
-            project: context.project.clone(),
+            project: project.clone(),
             range: TimeRange::default(),
             on: ScoresOn::Anything,
             conditions: vec![Condition {
@@ -281,7 +343,7 @@ async fn all_scores(
             }],
             paging: Paging::After { cursor, limit: SCORES },
         };
-        let page = context.store.telemetry.scores(query).await?;
+        let page = store.telemetry.scores(query).await?;
         all.extend(page.rows);
         cursor = page.cursor;
         if cursor.is_none() || all.len() > MAX_TRIALS {
@@ -303,6 +365,7 @@ pub(super) async fn only_score(
     let names: BTreeSet<String> = judged
         .into_iter()
         .filter(|score| score.source != ScoreSource::Annotation && score.value.number().is_some())
+        .filter(|score| !is_later_score(&score.name))
         .map(|score| score.name)
         .collect();
     let mut names: Vec<String> = names.into_iter().collect();

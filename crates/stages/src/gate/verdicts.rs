@@ -68,6 +68,7 @@ async fn current(
         score: Some(report.score.clone()),
         rule: report.rule,
         look: report.look,
+        judged_again: Vec::new(),
     };
     let (_, _, again) = read(context, &order).await?;
     let is_same = again.corrections == report.corrections && again.verdict == report.verdict;

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use ratchet_core::catalog::agent::AgentSettings;
@@ -169,6 +170,7 @@ impl Shop {
             score: Some(score.to_owned()),
             rule: GateRule { min_accuracy: Some(0.5), ..GateRule::default() },
             look: Look::Only,
+            judged_again: Vec::new(),
         };
         decide(context, order).await
     }
@@ -249,6 +251,7 @@ fn request(run: &str, evaluator: &str, repeats: u32) -> ExperimentRequest {
             on_server: false,
         },
         evaluators: vec![evaluator.to_owned()],
+        evaluator_versions: BTreeMap::new(),
         repeats,
         filter: None,
         limit: None,

@@ -205,6 +205,7 @@ async fn again(
         score: Some(report.score),
         rule: report.rule,
         look: report.look,
+        judged_again: Vec::new(),
     };
     let (catalog, project) = (ctx.viewer.catalog(&web), ctx.project_id());
     let context = GateContext {
@@ -333,8 +334,8 @@ fn flips(
 fn critical(items: &[CriticalItem], report: &GateReport, ctx: &RequestContext) -> Markup {
     let word = |state: CriticalState| match state {
         CriticalState::Right => "right",
-        CriticalState::FailedOnce => "failed once",
-        CriticalState::RightAgain => "failed once, right on re-run",
+        CriticalState::FailedOnce => "failed, not run again",
+        CriticalState::RightAgain => "failed, right on re-run",
         CriticalState::FailedAgain => "failed again on re-run",
         CriticalState::Unreliable => "failed, but not reliable before",
         CriticalState::NotRun => "not run",

@@ -42,10 +42,11 @@ pub(super) fn routes() -> Router<Web> {
 }
 
 /// Whether there is a target of this name.
-async fn check_named(web: &Web, ctx: &RequestContext, target: &str) -> PageResult<()> {
+/// The environments of a target.
+async fn environments(web: &Web, ctx: &RequestContext, target: &str) -> PageResult<Vec<String>> {
     let known = targets::targets(web, ctx).await?;
-    let is_known = known.iter().any(|one| one.name == target);
-    if is_known { Ok(()) } else { Err(PageError::not_there("target")) }
+    let found = known.into_iter().find(|one| one.name == target);
+    found.map(|one| one.environments).ok_or_else(|| PageError::not_there("target"))
 }
 
 /// The targets of this server and the last chats with them, for the list of chats.
@@ -107,9 +108,9 @@ async fn new(
     Path((_, target)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     ctx.viewer.may_change()?;
-    check_named(&web, &ctx, &target).await?;
+    let environments = environments(&web, &ctx, &target).await?;
     let chat = parse(&Uuid::new_v4().to_string())?;
-    Ok(page(&ctx, (&target, &chat), &[], &[]).show(&ctx))
+    Ok(page(&ctx, (&target, &chat), &[], (&[], &environments)).show(&ctx))
 }
 
 fn parse(chat: &str) -> PageResult<SessionId> {
@@ -127,14 +128,16 @@ async fn show(
     known.filter(|known| known.target == target).ok_or_else(|| PageError::not_there("chat"))?;
     let turns = target_chat::turns(&web.store, &ctx.project_id(), &chat).await?;
     let datasets = dataset_target::offered(&web, &ctx).await?;
-    Ok(page(&ctx, (&target, &chat), &turns, &datasets).show(&ctx))
+    // A target that is gone has none, and its chats stay readable.
+    let environments = environments(&web, &ctx, &target).await.unwrap_or_default();
+    Ok(page(&ctx, (&target, &chat), &turns, (&datasets, &environments)).show(&ctx))
 }
 
 fn page(
     ctx: &RequestContext,
     (target, chat): (&str, &SessionId),
     turns: &[Turn],
-    datasets: &[Dataset],
+    (datasets, environments): (&[Dataset], &[String]),
 ) -> Page {
     let mut page = Page::new(Section::Chats, format!("Chat with {}", elide(target, NAME)));
     page.crumbs = vec![("Chat".to_owned(), ctx.to(&["chats"]))];
@@ -154,13 +157,18 @@ fn page(
             ol.chat-turns { @for (at, turn) in turns.iter().enumerate() {
                 li { (drawn(turn, (target, chat), (datasets, at + 1 == turns.len()), ctx)) }
             } }
-            @if ctx.viewer.can_change() { (composer(ctx, (target, chat), turns.is_empty())) }
+            @if ctx.viewer.can_change() { (composer(ctx, (target, chat), (turns.is_empty(), environments))) }
         }
     };
     page
 }
 
-fn composer(ctx: &RequestContext, (target, chat): (&str, &SessionId), is_new: bool) -> Markup {
+fn composer(
+    ctx: &RequestContext,
+    (target, chat): (&str, &SessionId),
+    (is_new, environments): (bool, &[String]),
+) -> Markup {
+    let chosen = ctx.params.get("environment").unwrap_or_default();
     html! {
         form.composer method="post" data-inline-errors action=(link(ctx, target, chat)) {
             (ctx.viewer.form_token.field())
@@ -168,6 +176,16 @@ fn composer(ctx: &RequestContext, (target, chat): (&str, &SessionId), is_new: bo
             textarea #text name="text" required rows="2" maxlength=(MAX_MESSAGE_BYTES)
                      placeholder=(if is_new { "First message" } else { "Message" }) {}
             div.composer-line {
+                @if !environments.is_empty() {
+                    label { "Environment "
+                        select name="environment" {
+                            option value="" { "None" }
+                            @for name in environments {
+                                option value=(name) selected[name == chosen] { (name) }
+                            }
+                        }
+                    }
+                }
                 p.hint { "Enter sends, Shift-Enter starts a new line, " kbd { "a" } " adds the last turn to a dataset." }
                 button.button.primary.composer-act type="submit" { "Send" }
             }
@@ -252,7 +270,11 @@ async fn send(
     Path((_, target, chat)): Path<(String, String, String)>,
     PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
-    check_named(&web, &ctx, &target).await?;
+    let known = environments(&web, &ctx, &target).await?;
+    let environment = form.get("environment").filter(|name| !name.is_empty());
+    if environment.is_some_and(|name| known.iter().all(|one| one != name)) {
+        return Err(PageError::not_there("environment"));
+    }
     let worker = targets::worker(&web)?;
     let chat = parse(&chat)?;
     let _permit = web.target_turns().take(Some(chat.to_string())).map_err(|limit| match limit {
@@ -260,7 +282,7 @@ async fn send(
         NoPermit::Total(_) => PageError::Waiting("too many chats wait for an answer".to_owned()),
     })?;
     let service = experiments::service(&web, &ctx);
-    let open = worker.targets().open(&service, (&target, None), ctx.now).await;
+    let open = worker.targets().open(&service, (&target, environment), ctx.now).await;
     let open = open.map_err(experiments::failed)?;
     let turns = target_chat::turns(&web.store, &ctx.project_id(), &chat).await?;
     let host = TurnHost::Store(Box::new(LocalSink {
@@ -275,7 +297,11 @@ async fn send(
         person: ctx.viewer.person().map(str::to_owned),
     };
     target_chat::send(&host, &open, request, &web.clock).await.map_err(refused)?;
-    Ok(Redirect::to(&link(&ctx, &target, &chat).to_string()))
+    let back = link(&ctx, &target, &chat);
+    Ok(Redirect::to(&match environment {
+        Some(name) => back.with("environment", name).to_string(),
+        None => back.to_string(),
+    }))
 }
 
 /// `POST …/chats/with/{target}/{chat}/dataset`: adds a turn to a dataset.

@@ -53,3 +53,30 @@ fn line(run: &ExperimentRunView, done_now: u64, elapsed: Duration) -> String {
     }
     line
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(done: u64, trials: u64, faults: u64, cost: f64) -> ExperimentRunView {
+        let view = serde_json::json!({
+            "id": "r", "name": "r", "dataset": "d", "state": "running", "target": null,
+            "evaluators": [], "repeats": 1, "trials": trials, "done": done, "faults": faults,
+            "cached": 0, "calls": done, "unpriced": 0, "cost": cost, "maxCost": null,
+            "createdAt": "", "finishedAt": null,
+        });
+        serde_json::from_value(view).unwrap()
+    }
+
+    #[test]
+    fn the_line_has_progress_faults_cost_and_what_is_left() {
+        let bar = |filled: usize| "█".repeat(filled) + &"░".repeat(24 - filled);
+        let shown = line(&run(30, 40, 2, 0.5), 10, Duration::from_secs(20));
+        let expected = ", 2 without an answer, $0.5000, about 20 s left";
+        assert_eq!(shown, format!("{} 30 of 40 trials{expected}", bar(18)));
+        let fresh = line(&run(0, 40, 0, 0.0), 0, Duration::ZERO);
+        assert_eq!(fresh, format!("{} 0 of 40 trials", bar(0)), "no estimate yet");
+        let empty = line(&run(0, 0, 0, 0.0), 0, Duration::ZERO);
+        assert_eq!(empty, format!("{} 0 of 0 trials", bar(24)));
+    }
+}

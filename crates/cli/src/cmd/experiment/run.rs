@@ -1,6 +1,7 @@
 /// Runs that the server runs by itself.
 mod on_server;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -80,10 +81,11 @@ pub(crate) struct RunArgs {
 pub(super) async fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
     with_host(&args.host, HOLDER, async |host| {
         let end = execute(args, host, IfDone::Refuse).await?;
-        let trials = host.trials(&end.run().id).await?;
-        let (run, summary) = (end.run().clone(), text::summary(&trials));
+        let run = end.run().clone();
+        let summary = host.summary(&run.id).await?;
+        let listed = host.incomplete_trials(&run.id, text::LISTED_FAULTS).await?;
         let shown = text::SummarisedRun { run, summary };
-        args.host.output.show(&shown, |shown| text::one(&shown.run, &trials))?;
+        args.host.output.show(&shown, |shown| text::one(&shown.run, &shown.summary, &listed))?;
         outcome(&end)
     })
     .await
@@ -116,7 +118,11 @@ pub(crate) async fn execute(
     let evaluators = open_evaluators(&args.evaluators, (&args.host.target, host)).await?;
     let now = SystemBackoffClock.now();
     let name = args.run.clone().unwrap_or_else(|| format!("{} {now}", target.identity.name));
-    let run = host.open(&request(args, name, target.identity.clone()), now).await?;
+    let request = ExperimentRequest {
+        evaluator_versions: evaluators.versions(),
+        ..request(args, name, target.identity.clone())
+    };
+    let run = host.open(&request, now).await?;
     anyhow::ensure!(
         run.state != "done" || if_done == IfDone::Accept,
         "run {} is done already; choose another name for a new run",
@@ -149,6 +155,7 @@ fn request(args: &RunArgs, run: String, target: ExperimentTarget) -> ExperimentR
         run,
         target,
         evaluators: args.evaluators.clone(),
+        evaluator_versions: BTreeMap::new(),
         repeats: args.repeats,
         filter: args.filter.clone(),
         limit: args.limit,

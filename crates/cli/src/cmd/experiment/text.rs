@@ -1,13 +1,16 @@
 use std::collections::BTreeMap;
 
 use ratchet_core::experiment::run_summary::{RunSummary, ScoreSummary};
+use ratchet_core::gate::bounds::{self, Bounds};
 use ratchet_remote::ratchet::experiments::{ExperimentRunView, TrialSummary};
 use serde::Serialize;
 
 use crate::print::{one_line, table};
 
+/// Error rate of each bound: both together are a 95% interval.
+const TAIL: f64 = 0.025;
 /// Trials without an answer that are listed.
-const LISTED_FAULTS: usize = 20;
+pub(super) const LISTED_FAULTS: usize = 20;
 
 /// Two runs, item by item.
 #[derive(Debug, Serialize)]
@@ -17,6 +20,18 @@ pub(super) struct Comparison {
     items: Vec<ComparedItem>,
     /// Items that only one of them has.
     unpaired: usize,
+    /// Paired differences over the items that did not change.
+    scores: Vec<ComparedScore>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ComparedScore {
+    score: String,
+    /// Later minus earlier, with a 95% interval; null without items.
+    difference: Option<Bounds>,
+    /// Items that changed between the runs, and are not part of it.
+    changed: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -48,8 +63,26 @@ impl Comparison {
             });
         }
         let unpaired = before.len() + after.len() - 2 * items.len();
-        Self { items, unpaired }
+        let scores = differences(&items);
+        Self { items, unpaired, scores }
     }
+}
+
+fn differences(items: &[ComparedItem]) -> Vec<ComparedScore> {
+    let mut by_score: BTreeMap<&str, (Vec<f64>, usize)> = BTreeMap::new();
+    for item in items {
+        let (differences, changed) = by_score.entry(&item.score).or_default();
+        match item.is_changed {
+            true => *changed += 1,
+            false => differences.push(item.after - item.before),
+        }
+    }
+    let of_score = |(score, (differences, changed)): (&str, (Vec<f64>, usize))| ComparedScore {
+        score: score.to_owned(),
+        difference: bounds::difference(&differences, TAIL),
+        changed,
+    };
+    by_score.into_iter().map(of_score).collect()
 }
 
 fn means(trials: &[TrialSummary]) -> ItemMeans {
@@ -84,10 +117,27 @@ pub(super) fn comparison(compared: &Comparison) -> String {
     if !rows.is_empty() {
         text.push_str(&table(["ITEM", "SCORE", "BEFORE", "AFTER", ""], &rows));
     }
+    for one in &compared.scores {
+        text.push_str(&score_difference(one));
+    }
     let (paired, same) = (compared.items.len(), compared.items.len() - flips.len());
     text.push_str(&format!("{paired} scores of the same items, {same} of them equal"));
     text.push_str(&format!(", {} in one run only.\n", compared.unpaired));
     text
+}
+
+fn score_difference(one: &ComparedScore) -> String {
+    let name = one_line(&one.score);
+    let changed = match one.changed {
+        0 => String::new(),
+        changed => format!(", {changed} items changed and are left out"),
+    };
+    let Some(found) = &one.difference else {
+        return format!("{name}: no unchanged item{changed}\n");
+    };
+    let (value, lower, upper) = (found.value, found.lower(), found.upper());
+    let n = found.n;
+    format!("{name}: {value:+.3}, 95% CI {lower:+.3} to {upper:+.3}, n = {n} items{changed}\n")
 }
 
 pub(super) fn list(runs: &[ExperimentRunView]) -> String {
@@ -154,9 +204,14 @@ fn score_text(score: &ScoreSummary) -> String {
     text + "\n"
 }
 
-pub(super) fn one(run: &ExperimentRunView, trials: &[TrialSummary]) -> String {
+/// A run; `trials` are all of them, or those that are listed.
+pub(super) fn one(
+    run: &ExperimentRunView,
+    summary: &RunSummary,
+    trials: &[TrialSummary],
+) -> String {
     let mut text = list(std::slice::from_ref(run));
-    text.push_str(&summary_text(&summary(trials)));
+    text.push_str(&summary_text(summary));
     let missing = trials.iter().flat_map(|one| one.not_judged.iter().map(move |not| (one, not)));
     for (trial, not) in missing.take(LISTED_FAULTS) {
         let (item, name) = (one_line(&trial.item), one_line(&not.name));
@@ -167,8 +222,12 @@ pub(super) fn one(run: &ExperimentRunView, trials: &[TrialSummary]) -> String {
         let why = trial.fault.as_deref().unwrap_or_default();
         text.push_str(&format!("FAULT {}: {}\n", one_line(&trial.item), one_line(why)));
     }
-    if faults.len() > LISTED_FAULTS {
-        text.push_str(&format!("and {} more; see --json\n", faults.len() - LISTED_FAULTS));
+    if summary.faults > LISTED_FAULTS {
+        text.push_str(&format!(
+            "and {} more: ratchet experiment show {} --json\n",
+            summary.faults - LISTED_FAULTS,
+            one_line(&run.name)
+        ));
     }
     text
 }

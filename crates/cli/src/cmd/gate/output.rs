@@ -42,8 +42,18 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
 pub(super) fn plan(plan: &GatePlanView, args: &GateArgs) -> String {
     let trials = plan.items * usize::try_from(args.repeats).unwrap_or(1);
     let mut text = format!("{} items, {trials} trials", plan.items);
-    if let Some(drop) = plan.smallest_drop {
-        text += &format!("; smallest detectable drop: {:.1} points", drop * 100.0);
+    let drop = plan.smallest_drop.map(|drop| format!("{:.1} points", drop * 100.0));
+    match (&plan.no_baseline, drop) {
+        (None, Some(drop)) => text += &format!("; smallest detectable drop: {drop}"),
+        (None, None) => {}
+        (Some(why), drop) => {
+            text += &format!("; no baseline: {}", why.trim_end_matches('.'));
+            if let Some(drop) = drop {
+                text += &format!(
+                    ", so no drop is seen; with one as right as the threshold it would be {drop}"
+                );
+            }
+        }
     }
     match (plan.right_to_pass, args.min_accuracy) {
         (Some(right), _) => text += &format!("; the threshold is met from {right} right items on"),

@@ -5,10 +5,13 @@ use ratchet_core::gate::critical::CriticalState;
 use ratchet_core::gate::decision::{Look, Verdict};
 use ratchet_remote::backoff_clock::{BackoffClock as _, SystemBackoffClock};
 use ratchet_remote::ratchet::experiments::{ExperimentRunView, ExtendRequest};
-use ratchet_server::api::gates::GateView;
+use ratchet_remote::ratchet::gates::AnswerVerdict;
+use ratchet_server::api::gates::{GateRequest, GateView};
 use ratchet_stages::experiment::runner::RunEnd;
 use ratchet_stages::experiment::site::ExperimentSite;
+use tokio::sync::OnceCell;
 
+use super::rejudging::Rejudging;
 use super::{GateArgs, output, request};
 use crate::administration::Administration;
 use crate::cmd::experiment;
@@ -32,6 +35,8 @@ pub(super) struct TargetRun<'a> {
     project: &'a str,
     host: ExperimentSite,
     run: RunArgs,
+    /// Verdicts on answers of earlier runs; found once per gate.
+    judged_again: OnceCell<Vec<AnswerVerdict>>,
 }
 
 /// Trials that all ended, or why not.
@@ -69,7 +74,7 @@ impl<'a> TargetRun<'a> {
                 output: args.project.output,
             },
         };
-        Ok(Self { args, target, project, host, run })
+        Ok(Self { args, target, project, host, run, judged_again: OnceCell::new() })
     }
 
     /// Runs the planned repeats and decides; runs the planned extension if they do not decide.
@@ -157,10 +162,13 @@ impl<'a> TargetRun<'a> {
         }
     }
 
-    /// Decides. Critical items that failed once are run again first: they block only if they fail
-    /// again.
+    /// Decides. Critical items that failed are run again first: they block only if they fail again.
     async fn decide(&self, run: &ExperimentRunView, look: Look) -> anyhow::Result<GateEnd> {
-        let request = || request(self.args, &run.id, look);
+        let judged_again = self.judged_again(run, look).await?;
+        let request = || GateRequest {
+            judged_again: judged_again.to_vec(),
+            ..request(self.args, &run.id, look)
+        };
         let gate = self.target.decide_gate(self.project, request()).await?;
         let failed = |state| state == CriticalState::FailedOnce;
         let again: Vec<_> = gate.report.critical.iter().filter(|it| failed(it.state)).collect();
@@ -168,7 +176,7 @@ impl<'a> TargetRun<'a> {
             return Ok(GateEnd::Decided(Box::new(gate)));
         }
         for item in again {
-            eprintln!("critical item {} failed once; running it again", item.item);
+            eprintln!("critical item {} failed; running it again", item.item);
             let repeats = u32::try_from(item.trials + 1)?;
             self.extend(run, ExtendRequest { repeats, items: vec![item.item.clone()] }).await?;
         }
@@ -181,6 +189,18 @@ impl<'a> TargetRun<'a> {
         }
     }
 
+    /// Verdicts of the run's evaluator on answers of earlier runs that another one judged.
+    async fn judged_again(
+        &self,
+        run: &ExperimentRunView,
+        look: Look,
+    ) -> anyhow::Result<&[AnswerVerdict]> {
+        let (args, target, project, host) = (self.args, self.target, self.project, &self.host);
+        let rejudging = Rejudging { args, target, project, host };
+        let found = || rejudging.verdicts(request(args, &run.id, look), run.cost);
+        Ok(self.judged_again.get_or_try_init(found).await?)
+    }
+
     async fn extend(&self, run: &ExperimentRunView, request: ExtendRequest) -> anyhow::Result<()> {
         self.host.extend(&run.id, &request, SystemBackoffClock.now()).await?;
         Ok(())
@@ -188,7 +208,9 @@ impl<'a> TargetRun<'a> {
 
     /// Whether as many trials again are within the cost cap.
     fn can_extend(&self, run: &ExperimentRunView) -> bool {
-        let is_over = self.args.max_cost.is_some_and(|cap| run.cost * 2.0 > cap);
+        let verdicts = self.judged_again.get().into_iter().flatten();
+        let judged_again: f64 = verdicts.filter_map(|verdict| verdict.cost).sum();
+        let is_over = self.args.max_cost.is_some_and(|cap| run.cost * 2.0 + judged_again > cap);
         if is_over {
             eprintln!("ratchet: the planned extension would cost more than --max-cost; not run");
         }

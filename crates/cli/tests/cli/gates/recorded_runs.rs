@@ -28,6 +28,7 @@ fn recorded_runs_are_decided_with_and_without_corrections() {
     };
     record("before", 2);
     record("after", 8);
+    are_shown_beside_ours(&ci.running);
     let files = [ci.file("gate.xml"), ci.file("gate.md")];
     let args = [
         "gate",
@@ -64,6 +65,20 @@ fn recorded_runs_are_decided_with_and_without_corrections() {
     assert_eq!(fixed["corrections"]["items"], 6);
     assert_eq!(fixed["corrections"]["verdictWithout"], "block");
     assert_eq!(fixed["verdict"], "pass", "the same outputs are right in both runs: {fixed}");
+}
+
+/// Runs of other clients have the commands and the API that ours have.
+fn are_shown_beside_ours(running: &Ratchet) {
+    let shown = crate::json(ask(running, &["experiment", "show", "after"]));
+    assert_eq!(shown["experiment"]["state"], "recorded", "{shown}");
+    assert_eq!(shown["trials"].as_array().unwrap().len(), ITEMS);
+    let score = &shown["summary"]["scores"][0];
+    assert_eq!((&score["name"], &score["mean"]), (&json!("accuracy"), &json!(0.8)), "{score}");
+    let compared = crate::json(ask(running, &["experiment", "compare", "before", "after"]));
+    let score = &compared["scores"][0];
+    assert_eq!((&score["difference"]["n"], &score["changed"]), (&json!(ITEMS), &json!(0)));
+    let interval = score["difference"]["interval"].as_array().unwrap();
+    assert!(interval[0].as_f64().unwrap() < -0.15 && interval[1].as_f64().unwrap() < 0.0);
 }
 
 fn running_post(running: &Ratchet, path: &str, body: &Value) -> Value {

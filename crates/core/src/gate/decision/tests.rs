@@ -75,8 +75,16 @@ fn quality_cannot_creep_down_by_steps() {
 fn a_critical_item_that_fails_again_blocks_alone() {
     let pinned = [PinnedItem { item: "item-039".to_owned(), history: (6, 6) }];
     let run = run(40, 39);
-    let evidence = GateEvidence { run: &run, pinned: &pinned, ..GateEvidence::default() };
+    // Two trials each, of which one was planned.
+    let evidence = GateEvidence {
+        run: &run,
+        pinned: &pinned,
+        planned_repeats: Some(1),
+        ..GateEvidence::default()
+    };
     assert_eq!(verdict(&at_least(0.7), &evidence), Verdict::Block);
+    let planned = GateEvidence { planned_repeats: None, ..evidence };
+    assert_eq!(verdict(&at_least(0.7), &planned), Verdict::Inconclusive, "no re-run yet");
     assert_eq!(verdict(&at_least(0.7), &GateEvidence { pinned: &[], ..evidence }), Verdict::Pass);
 }
 

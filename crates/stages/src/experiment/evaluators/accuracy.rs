@@ -17,6 +17,7 @@ use ratchet_core::record::score::rule::SentValue;
 use ratchet_remote::backoff_clock::BackoffClock;
 use ratchet_remote::ratchet::experiments::TrialScore;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 use tracing::warn;
 
 use super::{EvaluatorMachine, Judged, NoVerdict, VerdictResult};
@@ -31,6 +32,9 @@ const RETRY: Backoff = Backoff {
     max_retry_after: Duration::from_secs(60),
     max_elapsed: Duration::from_secs(180),
 };
+
+/// Length of the hash that names its version.
+const VERSION_BYTES: usize = 6;
 
 /// A judge that compares answers with expected ones.
 #[derive(Debug)]
@@ -63,6 +67,14 @@ impl AccuracyJudge {
             seed: Seed::of(&machine.seed),
             clock: machine.clock.clone(),
         })
+    }
+
+    /// Returns a hash of what its verdicts depend on besides the answer: the model and the prompts.
+    pub(super) fn version(&self) -> String {
+        let provider = self.model.provider().name().as_str();
+        let words = json!([provider, self.model.name(), self.instructions, self.messages]);
+        let digest = Sha256::digest(words.to_string());
+        digest.iter().take(VERSION_BYTES).map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// The verdict on an answer; it does not apply without an expected one.

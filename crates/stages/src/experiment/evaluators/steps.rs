@@ -70,6 +70,18 @@ impl StepReader {
         }
     }
 
+    /// Reads the spans of a stored answer; `None` if the agent sent none, which says nothing of what
+    /// it did.
+    pub(super) async fn recorded(&self, trace: &str) -> Option<Trajectory> {
+        let trace = TraceId::parse(trace).ok()?;
+        let steps = self.steps(&trace).await.inspect_err(|error| {
+            warn!(%error, %trace, "the spans of the agent cannot be read");
+        });
+        // One of them is our own.
+        let steps = steps.ok().filter(|steps| steps.len() > 1)?;
+        Some(Trajectory::of_observations(&steps))
+    }
+
     async fn steps(&self, trace: &TraceId) -> Result<Vec<Observation>, SourceError> {
         let Some(source) = &self.source else { return Ok(Vec::new()) };
         let asked =

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -43,6 +45,23 @@ const MAX_COST: FormField<'_> = FormField {
     hint: "No further call is made once it is spent. Leave empty for none.",
 };
 
+const FILTER: FormField<'_> = FormField {
+    name: "filter",
+    label: "Items",
+    hint: "Such as metadata.split=test. Leave empty for all.",
+};
+const LIMIT: FormField<'_> = FormField {
+    name: "limit",
+    label: "At most so many items",
+    hint: "The first ones. Leave empty for all.",
+};
+const CACHE: FormField<'_> = FormField {
+    name: "cache",
+    label: "Answers of earlier runs",
+    hint: "Used again for the same version of the target, which must name its version.",
+};
+const CACHED: [(&str, &str); 2] = [("no", "Call the target"), ("yes", "Use cached answers")];
+
 pub(super) async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
     ctx.viewer.may_change()?;
     let chosen = |name: &str| ctx.params.get(name).unwrap_or_default().to_owned();
@@ -76,7 +95,10 @@ async fn drawn(web: &Web, ctx: &RequestContext, entered: &Entered) -> PageResult
                 (field::choice(TARGET, &agents, entered))
                 (field::line(ENVIRONMENT, entered))
                 (field::area(EVALUATORS, 3, entered))
+                (field::line(FILTER, entered))
+                (field::line(LIMIT, entered))
                 (field::number(REPEATS, entered))
+                (field::choice(CACHE, &CACHED, entered))
                 (field::line(MAX_COST, entered))
                 (field::line(RUN, entered))
                 button.button.primary type="submit" { "Start run" }
@@ -114,6 +136,10 @@ fn read(entered: &mut Entered, ctx: &RequestContext) -> Option<ExperimentRequest
     if max_cost.is_err() {
         entered.wrong("maxCost", "must be an amount in US dollars, such as 2.50");
     }
+    let limit = entered.filled("limit").map(str::parse::<u64>).transpose();
+    if limit.is_err() {
+        entered.wrong("limit", "must be a number, such as 20");
+    }
     let name = entered.text("target").to_owned();
     let usual = || format!("{name} {}", ctx.now);
     let request = ExperimentRequest {
@@ -125,11 +151,12 @@ fn read(entered: &mut Entered, ctx: &RequestContext) -> Option<ExperimentRequest
             ..ExperimentTarget::default()
         },
         evaluators: entered.lines("evaluators"),
+        evaluator_versions: BTreeMap::new(),
         repeats: repeats.ok()?,
-        filter: None,
-        limit: None,
+        filter: entered.filled("filter").map(str::to_owned),
+        limit: limit.ok()?,
         max_cost: max_cost.ok()?,
-        cache: false,
+        cache: entered.text("cache") == "yes",
         description: None,
     };
     entered.is_fine().then_some(request)
