@@ -69,4 +69,5 @@ pub(super) const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/catalog/0063_target_chats.sql"),
     include_str!("migrations/catalog/0075_ab_tests.sql"),
     include_str!("migrations/catalog/0090_publications.sql"),
+    include_str!("migrations/catalog/0096_run_versions.sql"),
 ];

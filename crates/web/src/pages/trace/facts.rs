@@ -6,6 +6,7 @@ use ratchet_core::record::observation::Observation;
 use ratchet_core::record::score::Score;
 use ratchet_core::record::trace::Trace;
 
+use super::agent_version::agent_version;
 use super::forms;
 use super::kinds::{self, UsageTotals};
 use super::run::{RecordDetail, Subject};
@@ -28,6 +29,10 @@ pub(super) async fn facts(
 ) -> PageResult<Markup> {
     let comments = comments::read(web, ctx, subject.commented()).await?;
     let annotate = forms::annotation_form(web, ctx, subject).await?;
+    let served = match &subject.about {
+        RecordDetail::Trace(trace, _) => agent_version(web, ctx, trace).await?,
+        RecordDetail::Step(_) => None,
+    };
     Ok(html! {
         nav.jump aria-label="Jump to" {
             a href="#scores" { "Scores " span.muted { (subject.scores.len()) } }
@@ -35,7 +40,7 @@ pub(super) async fn facts(
             a href="#metadata" { "Metadata " span.muted { (subject.content.metadata.len()) } }
         }
         @match &subject.about {
-            RecordDetail::Trace(trace, spent) => { (of_trace(ctx, trace, spent)) },
+            RecordDetail::Trace(trace, spent) => { (of_trace(ctx, trace, (spent, served.as_ref()))) },
             RecordDetail::Step(step) => { (of_step(ctx, step)) },
         }
         (scores(&subject.scores, ctx))
@@ -51,7 +56,11 @@ fn fact(name: &str, value: &Markup) -> Markup {
     html! { dt { (name) } dd { (value) } }
 }
 
-fn of_trace(ctx: &RequestContext, trace: &Trace, spent: &UsageTotals) -> Markup {
+fn of_trace(
+    ctx: &RequestContext,
+    trace: &Trace,
+    (spent, served): (&UsageTotals, Option<&Markup>),
+) -> Markup {
     let sums = &trace.summary;
     let lasted = sums.start.zip(sums.end).map(|(start, end)| end.since(start));
     html! {
@@ -60,6 +69,7 @@ fn of_trace(ctx: &RequestContext, trace: &Trace, spent: &UsageTotals) -> Markup 
             (fact("Start", &figure::when(trace.timestamp, &ctx.time)))
             @if let Some(nanos) = lasted { (fact("Duration", &html! { (figure::duration(nanos)) })) }
             @if let Some(agent) = &trace.agent { (fact("Agent", &html! { bdi { (agent) } })) }
+            @if let Some(served) = served { (fact("Agent version", served)) }
             @if let Some(user) = &trace.user {
                 (fact("User", &html! { a href=(ctx.to(&["users", user])) { bdi { (user) } } }))
             }
