@@ -199,6 +199,7 @@ impl From<StoreError> for ApiError {
             }
             StoreError::BadQuery(what) => Self::Invalid(what),
             StoreError::Exists(_) | StoreError::Conflict(_) => Self::Conflict(error.to_string()),
+            StoreError::Denied(why) => Self::Forbidden(why),
             StoreError::NotFound(_) => Self::NotFound(error.to_string()),
             StoreError::Locked { .. }
             | StoreError::TooNew { .. }

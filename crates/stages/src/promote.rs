@@ -79,7 +79,8 @@ pub async fn save_version(
 /// Creates a promotion of a recorded version. Without a dataset it is the agent's global one.
 ///
 /// # Errors
-/// There is no such version or dataset.
+/// There is no such version or dataset, or promotion is required and it is another dataset than the
+/// agent's global one.
 pub async fn create(
     context: PromoteContext<'_>,
     version: &str,
@@ -88,6 +89,14 @@ pub async fn create(
     let GateContext { catalog, project, now, .. } = context.gate;
     let stored = catalog.agent_version(project.clone(), version.to_owned()).await?;
     let [_, global] = review_datasets(&stored.agent, now);
+    let responsible = catalog.responsible(project.clone(), stored.agent.clone()).await?;
+    let required = responsible.policy.required_dataset(&stored.agent);
+    if let (Some(required), Some(named)) = (&required, &dataset)
+        && named != required
+    {
+        let problem = format!("the agent's policy demands gates on {required}");
+        return Err(Refused::Invalid { field: "dataset", problem }.into());
+    }
     let dataset = dataset.unwrap_or(global);
     gate::dataset(context.gate, &dataset).await?;
     let new = NewPromotion { version: stored.id, dataset, author: None };
@@ -134,7 +143,7 @@ pub async fn refresh(
 /// Attaches a gate's decision.
 ///
 /// # Errors
-/// It is on another dataset, or the dataset changed since its run.
+/// It is on another dataset, the dataset changed since its run, or the run is of another version.
 pub async fn attach_gate(
     context: PromoteContext<'_>,
     id: &str,
@@ -143,7 +152,30 @@ pub async fn attach_gate(
     let GateContext { catalog, project, .. } = context.gate;
     let stored = catalog.promotion(project.clone(), id.to_owned()).await?;
     let found = gate::promotable(context.gate, gate, &stored.promotion.dataset).await?;
+    must_be_of(context, &stored, &found).await?;
     attach(context, id, found).await
+}
+
+/// Fails if the run of a gate names another agent version. A run may name no version, or one of a
+/// kind of its own, such as a release.
+async fn must_be_of(
+    context: PromoteContext<'_>,
+    stored: &StoredPromotion,
+    found: &PromotableGate,
+) -> Result<(), PromoteError> {
+    let GateContext { catalog, project, .. } = context.gate;
+    let wanted = &stored.promotion.version;
+    let Some(named) = found.run_version.clone().filter(|named| named != wanted) else {
+        return Ok(());
+    };
+    match catalog.agent_version(project.clone(), named.clone()).await {
+        Err(StoreError::NotFound(_)) => Ok(()),
+        Err(error) => Err(error.into()),
+        Ok(_) => {
+            let problem = format!("its run is of agent version {named}, the promotion of {wanted}");
+            Err(Refused::Invalid { field: "gate", problem }.into())
+        }
+    }
 }
 
 async fn attach(
@@ -151,7 +183,7 @@ async fn attach(
     id: &str,
     found: PromotableGate,
 ) -> Result<StoredPromotion, PromoteError> {
-    let PromotableGate { gate, report, comparison, dataset_version, verdicts } = found;
+    let PromotableGate { gate, report, comparison, dataset_version, verdicts, .. } = found;
     let result = GateResult {
         gate: gate.id,
         run: gate.run,

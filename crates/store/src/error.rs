@@ -72,6 +72,9 @@ pub enum StoreError {
     /// The object exists already.
     #[error("{0} exists already")]
     Exists(String),
+    /// The caller may not do it; somebody else may.
+    #[error("{0}")]
+    Denied(String),
     /// The current state forbids it.
     #[error("{0}")]
     Conflict(String),

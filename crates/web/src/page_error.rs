@@ -74,7 +74,7 @@ impl PageError {
         match self {
             Self::TooSlow(_) => StatusCode::REQUEST_TIMEOUT,
             Self::NotFound(_) | Self::Store(StoreError::NotFound(_)) => StatusCode::NOT_FOUND,
-            Self::Forbidden(_) => StatusCode::FORBIDDEN,
+            Self::Forbidden(_) | Self::Store(StoreError::Denied(_)) => StatusCode::FORBIDDEN,
             Self::Store(StoreError::Conflict(_)) => StatusCode::CONFLICT,
             Self::SignIn { .. } | Self::SignedOut => StatusCode::UNAUTHORIZED,
             Self::Elsewhere { .. } => StatusCode::SEE_OTHER,
@@ -107,6 +107,7 @@ impl PageError {
                 | StoreError::BadQuery(_)
                 | StoreError::Exists(_)
                 | StoreError::Conflict(_)
+                | StoreError::Denied(_)
                 | StoreError::DiskFull
                 | StoreError::DiskLow { .. }
                 | StoreError::TooSlow),

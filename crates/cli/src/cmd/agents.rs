@@ -129,6 +129,9 @@ struct PolicyArgs {
     /// Whether a promotion deploys, by the server's promotion.command, promotion.agentcore or promotion.webhook
     #[arg(long, value_name = "BOOL")]
     promotion_deploys: Option<bool>,
+    /// Least accuracy that a gate must demand where promotion is required, from 0 to 1
+    #[arg(long, value_name = "SHARE")]
+    promotion_min_accuracy: Option<f64>,
 }
 
 impl PolicyArgs {
@@ -143,6 +146,7 @@ impl PolicyArgs {
             watch_hours: self.watch_hours,
             automatic_rollback: self.automatic_rollback,
             deploys: self.promotion_deploys,
+            min_accuracy: self.promotion_min_accuracy,
         }
     }
 }

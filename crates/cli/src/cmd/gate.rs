@@ -42,6 +42,10 @@ pub(crate) struct GateArgs {
     /// Environment of the target, such as beta
     #[arg(long, value_name = "NAME", requires = "target")]
     pub(super) environment: Option<String>,
+    /// Agent version that the target runs, by ID: the run is evidence for promotions of this version
+    /// only
+    #[arg(long, value_name = "ID", requires = "target")]
+    pub(super) agent_version: Option<String>,
     /// Evaluator of answers: exact, contains, regex:…, json-match, numeric:…,
     /// experiment-accuracy:JUDGE; may be repeated, and the first one decides unless --score names
     /// another

@@ -271,6 +271,14 @@ fn ago(minutes: i64) -> Timestamp {
     Timestamp::from_millis(SystemBackoffClock.now().millis() - minutes * MINUTE)
 }
 
+/// Moves the start of a watch back, while the server is stopped.
+fn went_live_earlier(data: &Path, promotion: &str, minutes: u32) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sdk/earlier_promotion.py");
+    let mut earlier = Command::new("python3");
+    earlier.arg(script).arg(data.join("catalog.db")).arg(promotion).arg(minutes.to_string());
+    assert!(earlier.status().unwrap().success());
+}
+
 #[test]
 fn each_pipeline_of_the_documentation_brings_a_commit_to_production() {
     let shop = Shop::start();
@@ -299,12 +307,7 @@ fn a_good_version_is_confirmed_and_a_bad_one_that_passed_its_gate_is_rolled_back
     let good = shop.commit(1_000);
     let id = shop.release("Plain shell", "2", &good);
     shop.sessions("good", ago(100), (100, 9));
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sdk/earlier_promotion.py");
-    let shop = shop.restarted(|data| {
-        let mut earlier = Command::new("python3");
-        earlier.arg(script).arg(data.join("catalog.db")).arg(&id);
-        assert!(earlier.status().unwrap().success());
-    });
+    let shop = shop.restarted(|data| went_live_earlier(data, &id, 180));
     let outcome = shop.ends_as(&id, "confirmed");
     assert!(outcome.contains("not significantly worse after the promotion"), "{outcome}");
     assert!(outcome.contains("100 sessions"), "{outcome}");
@@ -312,8 +315,8 @@ fn a_good_version_is_confirmed_and_a_bad_one_that_passed_its_gate_is_rolled_back
     // Its gate has no number that it is wrong about.
     let bad = shop.commit(ITEMS);
     let id = shop.release("Plain shell", "3", &bad);
-    shop.sessions("bad", ago(0), (100, 3));
-    let shop = shop.restarted(|_| ());
+    shop.sessions("bad", ago(80), (100, 3));
+    let shop = shop.restarted(|data| went_live_earlier(data, &id, 90));
     let outcome = shop.ends_as(&id, "rolled-back");
     assert!(outcome.contains("worse after the promotion: online score"), "{outcome}");
     assert_eq!(shop.production(), 2);

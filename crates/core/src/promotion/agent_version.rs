@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -84,7 +84,38 @@ impl AgentVersion {
         let prompts = self.prompts.iter().map(|(name, version)| format!("{name} v{version}"));
         let model = self.model.iter().cloned();
         let tools = self.tools.iter().map(|tools| format!("tools {tools}"));
-        prompts.chain(model).chain(tools).collect::<Vec<_>>().join(", ")
+        let settings = self.settings.iter().flat_map(|(environment, settings)| {
+            settings.iter().map(move |(name, value)| format!("{environment}: {name}={value}"))
+        });
+        prompts.chain(model).chain(tools).chain(settings).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns what changed since another version, a line for each part.
+    pub fn changes_since(&self, earlier: &Self) -> Vec<String> {
+        let (now, before) = (self.named_parts(), earlier.named_parts());
+        let names: BTreeSet<&String> = now.keys().chain(before.keys()).collect();
+        let line = |name: &String| match (before.get(name), now.get(name)) {
+            (Some(then), Some(now)) if then == now => None,
+            (Some(then), Some(now)) => Some(format!("{name}: {then} → {now}")),
+            (None, Some(now)) => Some(format!("{name}: {now}, new")),
+            (Some(then), None) => Some(format!("{name}: {then}, removed")),
+            (None, None) => None,
+        };
+        names.into_iter().filter_map(line).collect()
+    }
+
+    fn named_parts(&self) -> BTreeMap<String, String> {
+        let prompts =
+            self.prompts.iter().map(|(name, n)| (format!("prompt {name}"), format!("v{n}")));
+        let model = self.model.iter().map(|model| ("model".to_owned(), model.clone()));
+        let tools = self.tools.iter().map(|tools| ("tools".to_owned(), tools.clone()));
+        let settings = self.settings.iter().flat_map(|(environment, settings)| {
+            let one = move |(name, value): (&String, &String)| {
+                (format!("{name} in {environment}"), value.clone())
+            };
+            settings.iter().map(one)
+        });
+        prompts.chain(model).chain(tools).chain(settings).collect()
     }
 }
 
@@ -119,6 +150,23 @@ mod tests {
         assert_ne!(version(1).id("shop"), version(1).id("other"));
         assert_eq!(version(1).id("shop").len(), ID_CHARS);
         assert_eq!(version(3).summary(), "shop v3, m-1");
+    }
+
+    #[test]
+    fn a_version_shows_its_settings_and_what_changed() {
+        let set = |value: &str| {
+            let settings = BTreeMap::from([("temperature".to_owned(), value.to_owned())]);
+            let settings = BTreeMap::from([("beta".to_owned(), settings)]);
+            AgentVersion { settings, ..version(2) }
+        };
+        assert_eq!(set("0.2").summary(), "shop v2, m-1, beta: temperature=0.2");
+        assert_eq!(set("0.2").changes_since(&set("0.2")), Vec::<String>::new());
+        assert_eq!(set("0.3").changes_since(&set("0.2")), ["temperature in beta: 0.2 → 0.3"]);
+        let earlier = AgentVersion { tools: Some("c0ffee".to_owned()), ..version(1) };
+        let changes = set("0.2").changes_since(&earlier);
+        let expected =
+            ["prompt shop: v1 → v2", "temperature in beta: 0.2, new", "tools: c0ffee, removed"];
+        assert_eq!(changes, expected);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::evidence::{Comparison, GateResult, PromotionEvidence};
-use super::policy::{Responsible, people};
+use super::policy::{PromotionPolicy, Responsible, people};
 use crate::gate::decision::Verdict;
 use crate::gate::explain::percent;
 
@@ -39,6 +39,18 @@ impl Criterion {
             Self::Approval => "Approved",
         }
     }
+
+    /// Returns what somebody gives to meet it, after "waits for".
+    pub const fn given(self) -> &'static str {
+        match self {
+            Self::ToolTests => "tool tests",
+            Self::Gate => "an accuracy gate",
+            Self::Review => "a review of its results",
+            Self::JudgeErrors => "verdicts on its items",
+            Self::NoRegression => "a comparison with production",
+            Self::Approval => "an approval",
+        }
+    }
 }
 
 /// Whether a criterion is met, on what evidence, and who can give it if not.
@@ -59,7 +71,7 @@ pub fn criteria(evidence: &PromotionEvidence, responsible: &Responsible) -> Vec<
     let state = |criterion: Criterion| {
         let (is_met, text) = match criterion {
             Criterion::ToolTests => tool_tests(evidence),
-            Criterion::Gate => gate(evidence),
+            Criterion::Gate => gate(evidence, &responsible.policy),
             Criterion::NoRegression => no_regression(evidence),
             Criterion::JudgeErrors => judge_errors(evidence),
             Criterion::Review => signed(evidence.review.as_ref(), "not reviewed yet"),
@@ -82,6 +94,10 @@ fn who(criterion: Criterion, evidence: &PromotionEvidence, responsible: &Respons
     match criterion {
         Criterion::ToolTests => "CI, with `ratchet promote evidence --junit FILE`".to_owned(),
         Criterion::Gate | Criterion::NoRegression => match &evidence.gate {
+            Some(gate) if demands_too_little(gate, &responsible.policy) => format!(
+                "CI, with `ratchet gate --min-accuracy {}`",
+                responsible.policy.min_accuracy
+            ),
             Some(gate) if gate.verdict == Verdict::Inconclusive => {
                 format!("CI, with a gate that passes, or {owners} by waiving it with a reason")
             }
@@ -119,13 +135,23 @@ fn is_waived(evidence: &PromotionEvidence, gate: &GateResult) -> bool {
     gate.verdict == Verdict::Inconclusive && evidence.waiver.is_some()
 }
 
-fn gate(evidence: &PromotionEvidence) -> (bool, String) {
+/// Whether a gate demanded less than the policy does.
+fn demands_too_little(gate: &GateResult, policy: &PromotionPolicy) -> bool {
+    policy.is_required && gate.min_accuracy.is_some_and(|least| least < policy.min_accuracy)
+}
+
+fn gate(evidence: &PromotionEvidence, policy: &PromotionPolicy) -> (bool, String) {
     let Some(gate) = &evidence.gate else {
         return (false, "no gate on this version yet".to_owned());
     };
     let accuracy = format!("accuracy {}", percent(gate.accuracy));
     if gate.min_accuracy.is_none() {
         return (false, format!("{accuracy}, but the gate had no least accuracy"));
+    }
+    if let Some(least) = gate.min_accuracy.filter(|_| demands_too_little(gate, policy)) {
+        let (found, wanted) = (percent(least), percent(policy.min_accuracy));
+        let text = format!("the gate demanded an accuracy of {found}, the policy demands {wanted}");
+        return (false, text);
     }
     match gate.verdict {
         Verdict::Pass => (true, format!("passed with {accuracy}")),

@@ -60,6 +60,8 @@ struct World {
     serving: Option<usize>,
     jobs: Vec<Job>,
     audits: [Vec<String>; 2],
+    /// Rollbacks whose deployment failed without anybody being told.
+    silent_faults: usize,
     dataset: i64,
     policy: PromotionPolicy,
     now: i64,
@@ -98,6 +100,7 @@ impl World {
             serving: None,
             jobs: Vec::new(),
             audits: [Vec::new(), Vec::new()],
+            silent_faults: 0,
             dataset: 1,
             policy,
             now: 1,
@@ -113,7 +116,8 @@ impl World {
             tools: None,
             production: Before {
                 labels: BTreeMap::from([("shop".to_owned(), Some(self.label))]),
-                ..Before::default()
+                version: None,
+                promotion: self.serving.map(|serving| serving.to_string()),
             },
             is_serving: self.serving == Some(index),
             deploying: (other.state == PromotionState::Deploying).then(|| "other".to_owned()),
@@ -162,9 +166,12 @@ impl World {
             Effect::Restore => {
                 let before = self.promotions[index].before.clone().unwrap();
                 self.label = before.labels["shop"].unwrap();
-                self.serving = None;
+                self.serving = before.promotion.map(|earlier| earlier.parse().unwrap());
             }
-            Effect::DeployBefore { .. } | Effect::Notify => {}
+            Effect::DeployBefore { attempt } => {
+                self.jobs.push(Job { promotion: index, attempt: *attempt });
+            }
+            Effect::Notify => {}
         }
     }
 
@@ -219,13 +226,24 @@ impl World {
     fn deployment(&mut self, choice: u8) {
         let Some(job) = self.jobs.first().copied() else { return };
         let Job { promotion, attempt } = job;
-        let action = match choice % 4 {
-            0 => Action::DeployFailed { attempt, why: "refused".to_owned() },
+        let why = "refused".to_owned();
+        let action = match choice % 5 {
+            0 => Action::DeployFailed { attempt, why },
             1 => return,
+            4 => Action::NotDeployable { attempt, why },
             _ => Action::Deployed { attempt },
         };
-        self.apply(promotion, action.clone()).result.unwrap();
-        if choice % 4 == 3 {
+        let restores = {
+            let promotion = &self.promotions[promotion];
+            promotion.state == PromotionState::RolledBack && promotion.attempts == attempt
+        };
+        let effects = self.apply(promotion, action.clone()).result.unwrap();
+        if restores && matches!(action, Action::DeployFailed { .. }) {
+            let outcome = self.promotions[promotion].outcome.clone().unwrap();
+            let is_told = effects.contains(&Effect::Notify) && outcome.text.contains("refused");
+            self.silent_faults += usize::from(!is_told);
+        }
+        if choice % 5 == 3 {
             let lives = self.lives;
             self.apply(promotion, action).result.unwrap();
             assert_eq!(self.lives, lives, "a repeated report went live again");
@@ -294,6 +312,7 @@ impl World {
             }
             assert_eq!(replayed(&self.audits[index]), promotion.state, "{:?}", self.audits[index]);
         }
+        assert_eq!(self.silent_faults, 0, "a rollback's deployment failed in silence");
         if self.lives == 0 {
             assert_eq!(self.label, 1, "production changed without a promotion");
         }
@@ -377,6 +396,55 @@ fn a_refusal_names_what_is_missing_and_who_can_give_it() {
     assert_eq!(world.label, 2);
     world.apply(0, Action::Rollback { by: signer(2), reason: "worse".to_owned() }).result.unwrap();
     assert_eq!((world.label, world.promotions[0].state), (1, PromotionState::RolledBack));
+}
+
+#[test]
+fn a_version_that_serves_again_after_a_rollback_can_be_rolled_back_as_well() {
+    let mut world = World::new(false, false);
+    promote(&mut world, 0);
+    promote(&mut world, 1);
+    let rollback = || Action::Rollback { by: signer(0), reason: "worse".to_owned() };
+    assert_eq!(world.promotions[0].state, PromotionState::Superseded);
+    assert!(world.apply(0, rollback()).result.is_err(), "another version serves");
+    world.apply(1, rollback()).result.unwrap();
+    assert_eq!((world.label, world.serving), (2, Some(0)));
+    world.apply(0, rollback()).result.unwrap();
+    assert_eq!((world.label, world.serving), (1, None));
+    assert_eq!(world.promotions[0].state, PromotionState::RolledBack);
+}
+
+#[test]
+fn a_required_promotion_needs_the_global_dataset_and_the_accuracy_of_the_policy() {
+    let mut world = World::new(false, false);
+    let tests = world.tests(1);
+    world.apply(0, Action::ToolTests(tests)).result.unwrap();
+    let lax = GateResult { min_accuracy: Some(0.1), ..world.gate(0, 3) };
+    world.apply(0, Action::Gate(lax)).result.unwrap();
+    let refused = world.apply(0, Action::Start).result.unwrap_err().to_string();
+    assert!(refused.contains("demanded an accuracy of 10%"), "{refused}");
+    assert!(refused.contains("--min-accuracy 0.7"), "{refused}");
+    world.promotions[1].dataset = "shop-easy".to_owned();
+    let gate = world.gate(1, 3);
+    let tests = world.tests(1);
+    world.apply(1, Action::ToolTests(tests)).result.unwrap();
+    world.apply(1, Action::Gate(gate)).result.unwrap();
+    let verdicts = world.verdicts(1, 1);
+    world.apply(1, Action::Verdicts(verdicts)).result.unwrap();
+    world.apply(1, Action::Review { by: signer(0), note: None }).result.unwrap();
+    world.apply(1, Action::Approve { by: signer(1), note: None }).result.unwrap();
+    let refused = world.apply(1, Action::Start).result.unwrap_err().to_string();
+    assert!(refused.contains("shop-eval-global"), "{refused}");
+}
+
+#[test]
+fn a_version_that_must_not_go_live_any_more_is_undone() {
+    let mut world = World::new(false, true);
+    promote(&mut world, 0);
+    let Some(job) = world.jobs.first().copied() else { panic!("nothing is deployed") };
+    let action = Action::NotDeployable { attempt: job.attempt, why: "deleted".to_owned() };
+    let effects = world.apply(0, action).result.unwrap();
+    assert!(effects.contains(&Effect::DeployBefore { attempt: job.attempt + 1 }), "{effects:?}");
+    assert_eq!((world.promotions[0].state, world.label), (PromotionState::Failed, 1));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 use serde::{Deserialize, Serialize};
 
+use crate::catalog::agent::review_datasets;
 use crate::catalog::validation::Invalid;
+use crate::time::Timestamp;
 
 /// Approvers that an agent can name.
 const MAX_APPROVERS: usize = 20;
@@ -13,7 +15,7 @@ const MAX_CHARS: usize = 200;
 
 /// How versions of an agent are promoted.
 #[expect(clippy::struct_excessive_bools, reason = "independent switches of a form")]
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct PromotionPolicy {
     /// Whether the label `production` of the agent's prompts moves only by promotion or rollback.
@@ -32,6 +34,8 @@ pub struct PromotionPolicy {
     pub automatic_rollback: bool,
     /// Whether a promotion deploys: the operator's `promotion.command`, `promotion.agentcore` or `promotion.webhook`.
     pub deploys: bool,
+    /// Least accuracy that a gate must demand, from 0 to 1, where promotion is required.
+    pub min_accuracy: f64,
 }
 
 impl Default for PromotionPolicy {
@@ -45,6 +49,7 @@ impl Default for PromotionPolicy {
             watch_hours: 7 * 24,
             automatic_rollback: false,
             deploys: false,
+            min_accuracy: 0.7,
         }
     }
 }
@@ -78,7 +83,17 @@ impl PromotionPolicy {
             let problem = format!("from 1 to {MAX_WATCH_HOURS}");
             return Err(Invalid { field: "watchHours", problem });
         }
+        if !(0.0..=1.0).contains(&self.min_accuracy) {
+            let problem = "a share from 0 to 1".to_owned();
+            return Err(Invalid { field: "minAccuracy", problem });
+        }
         Ok(Self { prompts, approvers, environment, ..self })
+    }
+
+    /// Returns the only dataset that gates of the agent may decide on, if promotion is required.
+    pub fn required_dataset(&self, agent: &str) -> Option<String> {
+        let [_, global] = review_datasets(agent, Timestamp::from_nanos(0));
+        self.is_required.then_some(global)
     }
 }
 
@@ -124,7 +139,7 @@ impl Signer {
 }
 
 /// An agent's people and policy, as they are now.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Responsible {
     pub owner: Option<String>,
     pub policy: PromotionPolicy,
@@ -134,6 +149,13 @@ impl Responsible {
     /// Returns who reviews results and waives what is inconclusive.
     pub fn owners(&self) -> Vec<String> {
         self.owner.iter().cloned().collect()
+    }
+
+    /// Returns whether a signer is named as an approver. That anybody may approve where nobody is
+    /// named does not make anybody one.
+    pub fn names(&self, signer: &Signer) -> bool {
+        let named = self.approvers();
+        !named.is_empty() && signer.is_one_of(&named)
     }
 
     /// Returns who approves.

@@ -77,7 +77,7 @@ impl PromotionState {
         matches!(self, Self::Draft | Self::Evidence | Self::Review | Self::Approved | Self::Failed)
     }
 
-    /// Returns whether nothing more happens, except that a confirmed version can be rolled back.
+    /// Returns whether nothing more happens, except that a version that serves can be rolled back.
     pub const fn is_over(self) -> bool {
         matches!(self, Self::Confirmed | Self::RolledBack | Self::Superseded | Self::Abandoned)
     }
@@ -104,6 +104,15 @@ pub struct PromotionOutcome {
     pub watch: Option<WatchResult>,
     #[serde(with = "nanos")]
     pub at: Timestamp,
+    /// Why what served before could not be deployed again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restore_fault: Option<String>,
+}
+
+impl PromotionOutcome {
+    pub(super) const fn new(text: String, watch: Option<WatchResult>, at: Timestamp) -> Self {
+        Self { text, watch, at, restore_fault: None }
+    }
 }
 
 /// One version of an agent on its way to production.
@@ -175,6 +184,11 @@ pub enum Action {
         attempt: u32,
     },
     DeployFailed {
+        attempt: u32,
+        why: String,
+    },
+    /// It was deployed, but the version must not go live any more.
+    NotDeployable {
         attempt: u32,
         why: String,
     },

@@ -22,6 +22,7 @@ impl Promotion {
             Action::Start => self.start(facts),
             Action::Deployed { attempt } => self.deployed(attempt, facts),
             Action::DeployFailed { attempt, why } => self.deploy_failed(attempt, &why),
+            Action::NotDeployable { attempt, why } => self.not_deployable(attempt, &why),
             Action::Watched(found) => self.watched(found),
             Action::Confirm(found) => self.confirm(found, facts),
             Action::Rollback { by, reason } => self.rollback(&by, &reason, facts),
@@ -187,6 +188,12 @@ impl Promotion {
         if !open.is_empty() {
             return Err(Refused::Missing(open));
         }
+        let dataset = facts.responsible.policy.required_dataset(&self.agent);
+        if let Some(dataset) = dataset.filter(|dataset| *dataset != self.dataset) {
+            return Err(self.wrong(&format!(
+                "the agent's policy demands a gate on {dataset}; create a promotion on that dataset"
+            )));
+        }
         if let Some(other) = &facts.deploying {
             return Err(self
                 .wrong(&format!("promotion {other} of this agent deploys now; wait for its end")));
@@ -222,11 +229,36 @@ impl Promotion {
     }
 
     fn deploy_failed(&mut self, attempt: u32, why: &str) -> Result<Done, Refused> {
+        if self.state == PromotionState::RolledBack && attempt == self.attempts {
+            return Ok(self.restore_failed(attempt, why));
+        }
         if self.state != PromotionState::Deploying || attempt != self.attempts {
             return Ok(Done::default());
         }
         self.state = PromotionState::Failed;
         Ok((Some(format!("deployment {attempt} failed: {why}")), vec![Effect::Notify]))
+    }
+
+    /// The label is back, but users may still get what was rolled back.
+    fn restore_failed(&mut self, attempt: u32, why: &str) -> Done {
+        let Some(outcome) = self.outcome.as_mut().filter(|one| one.restore_fault.is_none()) else {
+            return Done::default();
+        };
+        let line = format!("deployment {attempt}, of what served before, failed: {why}");
+        outcome.text = format!("{}; {line}; deploy it by hand", outcome.text);
+        outcome.restore_fault = Some(why.to_owned());
+        (Some(line), vec![Effect::Notify])
+    }
+
+    fn not_deployable(&mut self, attempt: u32, why: &str) -> Result<Done, Refused> {
+        if self.state != PromotionState::Deploying || attempt != self.attempts {
+            return Ok(Done::default());
+        }
+        self.state = PromotionState::Failed;
+        self.attempts = self.attempts.saturating_add(1);
+        let line = format!("deployment {attempt} does not go live: {why}");
+        let effects = vec![Effect::DeployBefore { attempt: self.attempts }, Effect::Notify];
+        Ok((Some(line), effects))
     }
 
     fn watched(&mut self, found: WatchResult) -> Result<Done, Refused> {
@@ -251,7 +283,7 @@ impl Promotion {
         let text = found.sentence();
         let line = format!("confirmed: {text}");
         self.watch = Some(found.clone());
-        self.outcome = Some(PromotionOutcome { text, watch: Some(found), at: facts.now });
+        self.outcome = Some(PromotionOutcome::new(text, Some(found), facts.now));
         Ok((Some(line), vec![Effect::Notify]))
     }
 
@@ -260,10 +292,13 @@ impl Promotion {
         let was = self.state;
         let mut effects = match was {
             PromotionState::Deploying => Vec::new(),
-            PromotionState::Live | PromotionState::Confirmed if facts.is_serving => {
+            // A superseded version serves again when the one after it was rolled back.
+            PromotionState::Live | PromotionState::Confirmed | PromotionState::Superseded
+                if facts.is_serving =>
+            {
                 vec![Effect::Restore]
             }
-            PromotionState::Live | PromotionState::Confirmed => {
+            PromotionState::Live | PromotionState::Confirmed | PromotionState::Superseded => {
                 return Err(self.wrong("another version is in production; roll that one back"));
             }
             _ => return Err(self.wrong("it is not in production; there is nothing to roll back")),
@@ -276,7 +311,7 @@ impl Promotion {
         effects.push(Effect::Notify);
         let text = format!("rolled back by {}: {reason}", by.name);
         let watch = self.watch.clone();
-        self.outcome = Some(PromotionOutcome { text: text.clone(), watch, at: facts.now });
+        self.outcome = Some(PromotionOutcome::new(text.clone(), watch, facts.now));
         Ok((Some(text), effects))
     }
 
@@ -287,7 +322,7 @@ impl Promotion {
         self.state = PromotionState::Superseded;
         let text = format!("superseded by promotion {by} before its watch ended");
         let watch = self.watch.clone();
-        self.outcome = Some(PromotionOutcome { text: text.clone(), watch, at: facts.now });
+        self.outcome = Some(PromotionOutcome::new(text.clone(), watch, facts.now));
         Ok(done(text))
     }
 
@@ -295,7 +330,7 @@ impl Promotion {
         self.collecting("it cannot be abandoned any more; roll it back instead")?;
         self.state = PromotionState::Abandoned;
         let text = "abandoned".to_owned();
-        self.outcome = Some(PromotionOutcome { text: text.clone(), watch: None, at: facts.now });
+        self.outcome = Some(PromotionOutcome::new(text.clone(), None, facts.now));
         Ok(done(text))
     }
 }

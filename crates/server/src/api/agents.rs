@@ -153,7 +153,7 @@ pub struct AgentRequest {
 }
 
 /// How versions of an agent are promoted. What is left out is not changed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PolicyRequest {
     /// Whether the label `production` of its prompts moves only by promotion or rollback.
@@ -180,6 +180,9 @@ pub struct PolicyRequest {
     /// Whether a promotion deploys, by the operator's command or webhook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deploys: Option<bool>,
+    /// Least accuracy that a gate must demand, from 0 to 1, where promotion is required.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_accuracy: Option<f64>,
 }
 
 impl PolicyRequest {
@@ -193,6 +196,7 @@ impl PolicyRequest {
             watch_hours: self.watch_hours.unwrap_or(was.watch_hours),
             automatic_rollback: self.automatic_rollback.unwrap_or(was.automatic_rollback),
             deploys: self.deploys.unwrap_or(was.deploys),
+            min_accuracy: self.min_accuracy.unwrap_or(was.min_accuracy),
         }
     }
 }
@@ -366,7 +370,8 @@ pub(super) async fn show(
 }
 
 /// `PUT /api/v1/projects/{project}/agents/{agent}`: creates an agent or changes its settings. An
-/// agent whose name becomes an alias is merged into this one.
+/// agent whose name becomes an alias is merged into this one. Where promotion is required, the policy
+/// and the owner are changed only by an owner of the project or by an approver.
 #[utoipa::path(
     put,
     path = "/api/v1/projects/{project}/agents/{agent}",
@@ -392,7 +397,8 @@ pub(super) async fn save(
 }
 
 /// `DELETE /api/v1/projects/{project}/agents/{agent}`: deletes an agent's record. It is created
-/// again when traces with its name arrive.
+/// again when traces with its name arrive. Where promotion is required, only an owner of the project or
+/// an approver deletes it.
 #[utoipa::path(
     delete,
     path = "/api/v1/projects/{project}/agents/{agent}",

@@ -24,6 +24,8 @@ pub struct PromotableGate {
     /// When the dataset was last changed before the run.
     pub dataset_version: Timestamp,
     pub verdicts: ItemVerdicts,
+    /// The version that the run's target named.
+    pub run_version: Option<String>,
 }
 
 /// Reads a decision, with people's verdicts on its items. If these change what was decided, the run
@@ -49,6 +51,7 @@ pub async fn promotable(
         comparison: comparison(context, &dataset, (&candidate, &report)).await?,
         dataset_version: version_before(context, &dataset, &candidate).await?,
         verdicts: verdicts(context, &candidate, (&gate.id, &report)).await?,
+        run_version: named_version(&candidate),
         gate,
         report,
     })
@@ -73,6 +76,12 @@ async fn current(
     let (_, _, again) = read(context, &order).await?;
     let is_same = again.corrections == report.corrections && again.verdict == report.verdict;
     if is_same { Ok((stored, report)) } else { decide(context, order).await }
+}
+
+/// The version in what a run was made with, as Ratchet's experiments record it.
+fn named_version(run: &Experiment) -> Option<String> {
+    let metadata: serde_json::Value = serde_json::from_str(run.metadata.as_ref()?.as_str()).ok()?;
+    Some(metadata.get("target")?.get("version")?.as_str()?.to_owned())
 }
 
 async fn comparison(

@@ -19,7 +19,7 @@ use ratchet_store::query::{
 };
 use ratchet_store::{Store, StoreResult};
 
-use super::sessions::{MAX_TRACES, SCORED, Sums, is_quality, scores, version_of};
+use super::sessions::{MAX_TRACES, SCORED, SETTLES_AFTER, Sums, is_quality, scores, version_of};
 use super::{PromoteContext, PromoteError, save_version};
 use crate::gate::{self, GateContext};
 
@@ -164,7 +164,7 @@ async fn units(
     // The first score's evaluator, so that later ones do not change what was counted.
     let first = scores.iter().filter(|score| is_quality(score)).min_by_key(|one| one.timestamp);
     let evaluator = first.and_then(version_of);
-    let mut unit_by_trace = BTreeMap::new();
+    let (mut unit_by_trace, mut unit_by_session) = (BTreeMap::new(), BTreeMap::new());
     for trace in &traces {
         let Some(unit) = unit_of(trace) else { continue };
         let Some(one) = found.get_mut(&unit) else { continue };
@@ -174,24 +174,32 @@ async fn units(
         let (_, version) = stored.test.served(stored.test.arm(&stored.id, &unit));
         one.as_assigned &= used.get(&trace.id.to_string()) == Some(&Some(version));
         one.sums.add(trace);
-        unit_by_trace.insert(trace.id.to_string(), unit);
+        unit_by_trace.insert(trace.id.to_string(), unit.clone());
+        if let Some(session) = &trace.session {
+            unit_by_session.insert(session.to_string(), unit);
+        }
     }
     for score in &scores {
         // Scores of different evaluator versions say nothing about the prompt.
         if is_quality(score) && version_of(score) != evaluator {
             continue;
         }
-        let (ScoreTarget::Trace(trace) | ScoreTarget::Observation(trace, _)) = &score.target else {
-            continue;
+        let unit = match &score.target {
+            ScoreTarget::Trace(trace) | ScoreTarget::Observation(trace, _) => {
+                unit_by_trace.get(&trace.to_string())
+            }
+            ScoreTarget::Session(session) => unit_by_session.get(&session.to_string()),
+            ScoreTarget::DatasetRun(_) => None,
         };
-        let unit = unit_by_trace.get(&trace.to_string());
-        if let Some(one) = unit.and_then(|unit| found.get_mut(unit)) {
+        if let Some(one) = unit.and_then(|unit| found.get_mut(unit))
+            && score.timestamp <= counts_from(stored, one.first)
+        {
             one.sums.add_score(score);
         }
     }
     let mut counted: Vec<(Timestamp, String, Unit)> = found
         .into_iter()
-        .filter(|(_, one)| stored.test.window_end(one.first) <= now)
+        .filter(|(_, one)| counts_from(stored, one.first) <= now)
         .map(|(unit, one)| (one.first, unit, one))
         .collect();
     counted.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
@@ -201,6 +209,11 @@ async fn units(
         as_assigned: one.as_assigned,
     };
     Ok(counted.into_iter().map(marks).collect())
+}
+
+/// When a user counts: later scores would change evidence that was looked at before.
+fn counts_from(stored: &StoredAbTest, first: Timestamp) -> Timestamp {
+    stored.test.window_end(first).plus(SETTLES_AFTER)
 }
 
 struct Unit {

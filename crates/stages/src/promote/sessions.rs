@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ratchet_core::promotion::watch::{SessionMarks, WatchResult};
@@ -16,6 +16,9 @@ use ratchet_store::{Store, StoreResult};
 
 /// How far back sessions before a promotion are looked for.
 const LOOK_BACK: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// How long after its last trace a session counts, with the scores that it has by then. What
+/// arrives later would change evidence that was looked at before.
+pub(super) const SETTLES_AFTER: Duration = Duration::from_secs(60 * 60);
 /// Traces that are read on each side.
 pub(super) const MAX_TRACES: usize = 6_000;
 /// Traces per query.
@@ -43,14 +46,16 @@ pub(super) async fn compare(
     let scores_before = scores(store, &stored.project, &before).await?;
     let scores_after = scores(store, &stored.project, &after).await?;
     // Scores of different evaluator versions say nothing about the agent.
-    let newest = scores_before.iter().find(|score| is_quality(score));
-    let evaluator = newest.and_then(version_of);
+    let known = scores_before.iter().filter(|one| is_quality(one) && one.timestamp <= live_at);
+    let evaluator = known.max_by_key(|one| one.timestamp).and_then(version_of);
     let is_comparable = |score: &&Score| !is_quality(score) || version_of(score) == evaluator;
     let old = Sessions::of(&before, scores_before.iter().filter(is_comparable));
     let mut new = Sessions::of(&after, scores_after.iter().filter(is_comparable));
     // A session that began before the promotion got both versions.
-    new.order.retain(|key| !old.found.contains_key(key));
-    Ok(WatchResult { evaluator, ..WatchResult::compare(&old.marks(), &new.marks()) })
+    new.found.retain(|key, _| !old.found.contains_key(key));
+    let mut then = old.settled(live_at);
+    then.reverse();
+    Ok(WatchResult { evaluator, ..WatchResult::compare(&then, &new.settled(now)) })
 }
 
 async fn traces(
@@ -82,37 +87,50 @@ async fn traces(
     }
 }
 
-/// Thumbs and online scores of traces, newest first per page of traces.
+/// Thumbs and online scores of traces, of their observations and of their sessions.
 pub(super) async fn scores(
     store: &Store,
     project: &ProjectId,
     traces: &[Trace],
 ) -> StoreResult<Vec<Score>> {
+    let ids: Vec<String> = traces.iter().map(|trace| trace.id.to_string()).collect();
+    let sessions: BTreeSet<String> =
+        traces.iter().filter_map(|trace| Some(trace.session.as_ref()?.to_string())).collect();
+    let sessions: Vec<String> = sessions.into_iter().collect();
     let mut all = Vec::new();
-    for some in traces.chunks(SCORED) {
-        let ids: Vec<String> = some.iter().map(|trace| trace.id.to_string()).collect();
-        let names = vec![QUALITY.to_owned(), THUMBS.to_owned()];
-        let mut cursor = None;
-        loop {
-            let query = ScoreQuery {
-                project: project.clone(),
-                range: TimeRange::default(),
-                on: ScoresOn::Anything,
-                conditions: vec![
-                    Condition { column: ScoreColumn::Trace, test: Test::AnyOf(ids.clone()) },
-                    Condition { column: ScoreColumn::Name, test: Test::AnyOf(names.clone()) },
-                ],
-                paging: Paging::After { cursor, limit: SCORES },
-            };
-            let page = store.telemetry.scores(query).await?;
-            all.extend(page.rows);
-            cursor = page.cursor;
-            if cursor.is_none() || all.len() > MAX_TRACES * 4 {
-                break;
-            }
+    for (column, ids) in [(ScoreColumn::Trace, ids), (ScoreColumn::Session, sessions)] {
+        for some in ids.chunks(SCORED) {
+            let on = Condition { column, test: Test::AnyOf(some.to_vec()) };
+            all.extend(scores_on(store, project, on).await?);
         }
     }
     Ok(all)
+}
+
+async fn scores_on(
+    store: &Store,
+    project: &ProjectId,
+    on: Condition<ScoreColumn>,
+) -> StoreResult<Vec<Score>> {
+    let names = Test::AnyOf(vec![QUALITY.to_owned(), THUMBS.to_owned()]);
+    let names = Condition { column: ScoreColumn::Name, test: names };
+    let mut all = Vec::new();
+    let mut cursor = None;
+    loop {
+        let query = ScoreQuery {
+            project: project.clone(),
+            range: TimeRange::default(),
+            on: ScoresOn::Anything,
+            conditions: vec![on.clone(), names.clone()],
+            paging: Paging::After { cursor, limit: SCORES },
+        };
+        let page = store.telemetry.scores(query).await?;
+        all.extend(page.rows);
+        cursor = page.cursor;
+        if cursor.is_none() || all.len() > MAX_TRACES * 4 {
+            return Ok(all);
+        }
+    }
 }
 
 /// An online evaluator's score; people's answers are not part of the watch.
@@ -125,15 +143,37 @@ pub(super) fn version_of(score: &Score) -> Option<String> {
     entry.map(|(_, value)| value.as_str().trim_matches('"').to_owned())
 }
 
+/// Traces and scores by session.
 #[derive(Default)]
 struct Sessions {
-    /// In the order of their first trace that was read.
-    order: Vec<String>,
-    found: BTreeMap<String, Sums>,
+    found: BTreeMap<String, SessionRecord>,
+}
+
+/// What is known about a session.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SessionRecord {
+    pub(super) turns: Vec<Turn>,
+    pub(super) scores: Vec<GivenScore>,
+}
+
+/// A trace of a session.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    pub(super) start: Timestamp,
+    pub(super) end: Timestamp,
+    pub(super) sums: Sums,
+}
+
+/// A score from 0 to 1, and when it was given.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GivenScore {
+    pub(super) at: Timestamp,
+    pub(super) is_thumb: bool,
+    pub(super) value: f64,
 }
 
 /// Sums over the traces of a session.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
     has_error: bool,
     /// Sum and number.
@@ -141,6 +181,40 @@ pub(super) struct Sums {
     thumbs: (f64, f64),
     latency: (f64, f64),
     cost: (f64, f64),
+}
+
+impl SessionRecord {
+    /// Returns when the session counts, and its marks. Both never change later: a session ends with
+    /// its first pause, and scores that are given after it counts are left out.
+    fn settled(&self) -> Option<(Timestamp, SessionMarks)> {
+        let mut turns = self.turns.clone();
+        turns.sort_by_key(|turn| turn.start);
+        let mut end = turns.first()?.end;
+        let mut sums = Sums::default();
+        for turn in turns {
+            if turn.start >= end.plus(SETTLES_AFTER) {
+                break;
+            }
+            end = end.max(turn.end);
+            sums.merge(turn.sums);
+        }
+        let at = end.plus(SETTLES_AFTER);
+        for score in self.scores.iter().filter(|score| score.at <= at) {
+            sums.add_given(*score);
+        }
+        Some((at, sums.marks()))
+    }
+}
+
+/// The marks of the sessions that count at a time, in the order in which they ended.
+pub(super) fn settled<'a>(
+    sessions: impl IntoIterator<Item = &'a SessionRecord>,
+    now: Timestamp,
+) -> Vec<SessionMarks> {
+    let known = sessions.into_iter().filter_map(SessionRecord::settled);
+    let mut known: Vec<_> = known.filter(|(at, _)| *at <= now).collect();
+    known.sort_by_key(|(at, _)| *at);
+    known.into_iter().map(|(_, marks)| marks).collect()
 }
 
 impl Sessions {
@@ -152,38 +226,64 @@ impl Sessions {
             let session = trace.session.as_ref().map(|session| format!("s:{session}"));
             let key = session.unwrap_or_else(|| format!("t:{}", trace.id));
             keys.insert(trace.id.to_string(), key.clone());
-            if !sessions.found.contains_key(&key) {
-                sessions.order.push(key.clone());
-            }
-            sessions.found.entry(key).or_default().add(trace);
+            let mut sums = Sums::default();
+            sums.add(trace);
+            let (start, end) = (trace.timestamp, trace.summary.end.unwrap_or(trace.timestamp));
+            sessions.found.entry(key).or_default().turns.push(Turn { start, end, sums });
         }
         for score in scores {
-            let (ScoreTarget::Trace(trace) | ScoreTarget::Observation(trace, _)) = &score.target
-            else {
-                continue;
+            let key = match &score.target {
+                ScoreTarget::Trace(trace) | ScoreTarget::Observation(trace, _) => {
+                    keys.get(&trace.to_string()).cloned()
+                }
+                ScoreTarget::Session(session) => Some(format!("s:{session}")),
+                ScoreTarget::DatasetRun(_) => None,
             };
-            let sums = keys.get(&trace.to_string()).and_then(|key| sessions.found.get_mut(key));
-            if let Some(sums) = sums {
-                sums.add_score(score);
+            let record = key.and_then(|key| sessions.found.get_mut(&key));
+            if let (Some(record), Some(given)) = (record, GivenScore::of(score)) {
+                record.scores.push(given);
             }
         }
         sessions
     }
 
-    fn marks(&self) -> Vec<SessionMarks> {
-        self.order.iter().filter_map(|key| self.found.get(key)).map(Sums::marks).collect()
+    fn settled(&self, now: Timestamp) -> Vec<SessionMarks> {
+        settled(self.found.values(), now)
+    }
+}
+
+impl GivenScore {
+    /// Thumbs, or an online score from 0 to 1.
+    fn of(score: &Score) -> Option<Self> {
+        let is_thumb = score.name == THUMBS;
+        let value = score.value.number().filter(|value| (0.0..=1.0).contains(value))?;
+        let given = Self { at: score.timestamp, is_thumb, value };
+        (is_thumb || is_quality(score)).then_some(given)
     }
 }
 
 impl Sums {
     /// Adds thumbs, or an online score from 0 to 1.
     pub(super) fn add_score(&mut self, score: &Score) {
-        let value = score.value.number().filter(|value| (0.0..=1.0).contains(value));
-        let Some(value) = value else { return };
-        let to = if score.name == THUMBS { &mut self.thumbs } else { &mut self.quality };
-        if score.name == THUMBS || is_quality(score) {
-            *to = (to.0 + value, to.1 + 1.0);
+        if let Some(given) = GivenScore::of(score) {
+            self.add_given(given);
         }
+    }
+
+    fn add_given(&mut self, given: GivenScore) {
+        let to = if given.is_thumb { &mut self.thumbs } else { &mut self.quality };
+        *to = (to.0 + given.value, to.1 + 1.0);
+    }
+
+    fn merge(&mut self, other: Self) {
+        let sum = |one: &mut (f64, f64), other: (f64, f64)| {
+            *one = (one.0 + other.0, one.1 + other.1);
+        };
+        self.has_error |= other.has_error;
+        sum(&mut self.quality, other.quality);
+        sum(&mut self.thumbs, other.thumbs);
+        sum(&mut self.latency, other.latency);
+        sum(&mut self.cost, other.cost);
     }
 
     pub(super) fn add(&mut self, trace: &Trace) {

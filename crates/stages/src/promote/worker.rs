@@ -76,6 +76,7 @@ impl PromotionWorker {
                 // The first look is as long after the start as any other after the one before it.
                 if watched.is_none_or(|last| now.since(last) >= every || now < last) {
                     watched = Some(now);
+                    self.settle_rollbacks().await?;
                     self.watch_all().await?;
                     self.look_at_ab_tests().await?;
                 }
@@ -130,7 +131,7 @@ impl PromotionWorker {
         let stored = catalog.promotion(job.project.clone(), order.promotion.clone()).await?;
         let promotion = &stored.promotion;
         let is_wanted = match order.is_rollback {
-            true => promotion.state == PromotionState::RolledBack,
+            true => promotion.state != PromotionState::Deploying,
             false => promotion.state == PromotionState::Deploying,
         };
         if !is_wanted || promotion.attempts != order.attempt {
@@ -168,6 +169,17 @@ impl PromotionWorker {
                 Ok(())
             }
         }
+    }
+
+    /// Reports rollbacks whose deployment failed while no server ran.
+    async fn settle_rollbacks(&self) -> StoreResult<()> {
+        for stored in self.store.catalog.promotions_in(PromotionState::RolledBack).await? {
+            let outcome = stored.promotion.outcome.as_ref();
+            if outcome.is_some_and(|outcome| outcome.restore_fault.is_none()) {
+                self.settle(&stored).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Reports what became of the deployment of a promotion, from its job.
@@ -232,7 +244,9 @@ impl PromotionWorker {
         let found = sessions::compare(&self.store, stored, (live_at, now)).await?;
         let is_over = {
             let hours = i64::from(responsible.policy.watch_hours);
-            now.since(live_at) >= hours.saturating_mul(3_600_000_000_000)
+            // The last sessions count when they have settled.
+            let settled = now.plus_nanos(-settling());
+            settled.since(live_at) >= hours.saturating_mul(3_600_000_000_000)
         };
         if !found.is_worse() && is_over {
             return self.act(stored, Action::Confirm(found)).await;
@@ -263,4 +277,8 @@ impl PromotionWorker {
         }
         Ok(())
     }
+}
+
+fn settling() -> i64 {
+    i64::try_from(sessions::SETTLES_AFTER.as_nanos()).unwrap_or(i64::MAX)
 }

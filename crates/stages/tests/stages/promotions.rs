@@ -1,5 +1,9 @@
 /// A/B tests of prompts.
 mod ab;
+/// What belongs to one agent, one version, one caller.
+mod limits;
+/// Deployments by webhook, and rollbacks that are offered or fail.
+mod rollbacks;
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -15,7 +19,7 @@ use ratchet_core::payload::Json;
 use ratchet_core::promotion::agent_version::AgentVersion;
 use ratchet_core::promotion::evidence::{Comparison, GateResult, ItemVerdicts, ToolTests};
 use ratchet_core::promotion::policy::PromotionPolicy;
-use ratchet_core::promotion::state::{Action, PromotionState};
+use ratchet_core::promotion::state::{Action, PromotionState, Refused};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::backoff_clock::BackoffClock;
 use ratchet_stages::promote::{DeployTarget, PromotionWorker, WorkerLimits};
@@ -118,26 +122,24 @@ impl Shop {
     }
 
     async fn act(&self, id: &str, action: Action) -> StoredPromotion {
-        let call = PromotionCall {
-            project: self.id.clone(),
-            id: id.to_owned(),
-            action,
-            can_deploy: self.worker.target.is_some(),
-            server: String::new(),
-            now: self.clock.now(),
-        };
-        self.catalog().act_on_promotion(call).await.unwrap().unwrap()
+        self.try_act(id, action).await.unwrap()
     }
 
     /// Promotes a prompt version with complete evidence, up to its start.
     async fn promote(&self, prompt: u32) -> StoredPromotion {
+        let approved = self.approved(prompt).await;
+        self.act(&approved.id, Action::Start).await
+    }
+
+    /// A promotion of a prompt version with complete evidence.
+    async fn approved(&self, prompt: u32) -> StoredPromotion {
         let (catalog, now) = (self.catalog(), self.clock.now());
         let prompts = BTreeMap::from([("shop".to_owned(), prompt)]);
         let version = AgentVersion { prompts, ..AgentVersion::default() };
         let version =
             catalog.save_agent_version(self.id.clone(), "shop".into(), version, now).await.unwrap();
         let new = NewPromotion {
-            version: version.id,
+            version: version.id.clone(),
             dataset: "shop-eval-global".to_owned(),
             author: None,
         };
@@ -154,7 +156,7 @@ impl Shop {
         };
         let gate = GateResult {
             gate: "by luck".to_owned(),
-            run: "run".to_owned(),
+            run: format!("run-{}", version.id),
             run_name: "run".to_owned(),
             verdict: Verdict::Pass,
             accuracy: 0.9,
@@ -171,8 +173,20 @@ impl Shop {
         self.act(&made.id, Action::Gate(gate)).await;
         self.act(&made.id, Action::Verdicts(verdicts)).await;
         self.act(&made.id, Action::Review { by: by.clone(), note: None }).await;
-        self.act(&made.id, Action::Approve { by, note: None }).await;
-        self.act(&made.id, Action::Start).await
+        self.act(&made.id, Action::Approve { by, note: None }).await
+    }
+
+    /// The same action, if it may be refused.
+    async fn try_act(&self, id: &str, action: Action) -> Result<StoredPromotion, Refused> {
+        let call = PromotionCall {
+            project: self.id.clone(),
+            id: id.to_owned(),
+            action,
+            can_deploy: self.worker.target.is_some(),
+            server: String::new(),
+            now: self.clock.now(),
+        };
+        self.catalog().act_on_promotion(call).await.unwrap()
     }
 
     async fn stored(&self, id: &str) -> StoredPromotion {
@@ -182,6 +196,10 @@ impl Shop {
     /// Sessions of two traces each, one a minute, judged by one evaluator version: so many percent
     /// are good.
     async fn record(&mut self, sessions: usize, percent: u64) {
+        self.record_judged(sessions, percent, "3").await;
+    }
+
+    async fn record_judged(&mut self, sessions: usize, percent: u64, evaluator: &str) {
         let mut built = batch(&self.id);
         for _ in 0..sessions {
             self.clock.advance(MINUTE);
@@ -196,7 +214,7 @@ impl Shop {
                 let call = span(&format!("{id}-o")).of(&id).in_environment("production");
                 built = built.with(call.lasting(from, from + 900));
                 let judged = score(&format!("{id}-q")).of_trace(&id).on("quality").number(value);
-                let judged = judged.metadata("evaluator_version", "\"3\"");
+                let judged = judged.metadata("evaluator_version", &format!("\"{evaluator}\""));
                 built = built.with(judged.in_environment("production").given(from + 1_000));
             }
         }
@@ -236,7 +254,12 @@ async fn a_bad_version_that_passed_by_luck_is_rolled_back_and_a_good_one_is_conf
     assert!(matches!(shop.prompt(&["production"]).await, Err(StoreError::Conflict(_))));
     shop.worker.watch_all().await.unwrap();
     assert_eq!(shop.stored(&promotion.id).await.promotion.state, PromotionState::Live);
-    for _ in 0..6 {
+    // A session counts an hour after its end.
+    shop.record(59, 40).await;
+    shop.worker.watch_all().await.unwrap();
+    let watch = shop.stored(&promotion.id).await.promotion.watch.unwrap();
+    assert_eq!(watch.sessions_after, 0);
+    for _ in 0..7 {
         shop.record(10, 40).await;
         shop.worker.watch_all().await.unwrap();
     }
@@ -247,13 +270,13 @@ async fn a_bad_version_that_passed_by_luck_is_rolled_back_and_a_good_one_is_conf
     assert_eq!(outcome.watch.unwrap().evaluator.as_deref(), Some("3"));
     assert_eq!(shop.production().await, Some(1));
 
-    shop.record(100, 90).await;
+    shop.record(160, 90).await;
     let good = shop.prompt(&[]).await.unwrap();
     let promotion = shop.promote(good).await;
     shop.record(60, 90).await;
     shop.worker.watch_all().await.unwrap();
     assert_eq!(shop.stored(&promotion.id).await.promotion.state, PromotionState::Live);
-    shop.record(61, 90).await;
+    shop.record(121, 90).await;
     shop.worker.watch_all().await.unwrap();
     let ended = shop.stored(&promotion.id).await.promotion;
     assert_eq!(ended.state, PromotionState::Confirmed, "{:?}", ended.watch);

@@ -7,6 +7,7 @@ use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::agent::AGENTS;
+use super::agent_version::locked_by;
 use super::project_table::ProjectTable;
 use super::promotion::{responsible, signer};
 use super::sql::{Row, Tx};
@@ -65,6 +66,11 @@ impl Catalog {
             if let Some(other) = running(tx, &project, &spec.prompt)? {
                 let why = format!("prompt {} has a running A/B test: {}", spec.prompt, other.id);
                 return Err(StoreError::Conflict(why));
+            }
+            let locks = locked_by(tx, &project, &spec.prompt)?;
+            if let Some(other) = locks.into_iter().find(|agent| *agent != spec.agent) {
+                let who = format!("the agent {other}, whose promotions alone move its label");
+                return Ok(Err(Refused::NotYours { what: "an A/B test of this prompt", who }));
             }
             let people = responsible(tx, &project, &spec.agent)?;
             let found = labels(tx, &project, &spec)?;

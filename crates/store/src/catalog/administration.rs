@@ -17,6 +17,7 @@ pub(crate) const TABLES: &[&str] = &[
     "gate",
     "ab_test",
     "promotion",
+    "run_version",
     "agent_serving",
     "agent_prompt",
     "agent_version",
@@ -358,7 +359,7 @@ pub(super) fn join(
 }
 
 /// A user's role in a project, if they are a member.
-fn role_in(tx: &Tx<'_>, id: &ProjectId, person: &str) -> StoreResult<Option<Role>> {
+pub(super) fn role_in(tx: &Tx<'_>, id: &ProjectId, person: &str) -> StoreResult<Option<Role>> {
     let sql = "SELECT role FROM membership WHERE project = $1 AND person = $2";
     tx.one(sql, &[id.into(), person.into()], |row| row.get(0))
 }

@@ -1,3 +1,6 @@
+/// Who may change what locks an agent's production.
+mod policy_guard;
+
 use std::collections::BTreeSet;
 
 use ratchet_core::catalog::agent::{
@@ -6,6 +9,8 @@ use ratchet_core::catalog::agent::{
 use ratchet_core::payload::Json;
 use ratchet_core::promotion::policy::PromotionPolicy;
 use ratchet_core::time::Timestamp;
+
+use policy_guard::must_be_approver;
 
 use super::project_table::ProjectTable;
 use super::sql::{Row, Tx};
@@ -59,7 +64,8 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if an alias is the name or alias of another agent, if the project has too many agents,
-    /// or if a redaction rule matches a text.
+    /// if a redaction rule matches a text, or if the policy of an agent with required promotion would
+    /// change by somebody who is neither an owner of the project nor an approver.
     pub async fn save_agent(
         &self,
         project: ProjectId,
@@ -77,13 +83,17 @@ impl Catalog {
             }
             check_names(&agents, &name, &settings)?;
             check_texts(tx, &project, &name, &settings)?;
+            if let Some(known) = known {
+                must_be_approver(tx, &project, known, Some(&settings))?;
+            }
             let created_at = known.map_or(now, |known| known.created_at);
             let action = if known.is_some() { AuditAction::Changed } else { AuditAction::Made };
             let agent = Agent { name, settings, created_at, updated_at: now };
             write(tx, &project, &agent)?;
             // An alias that was an agent from traffic is part of this one now.
             for alias in &agent.settings.aliases {
-                if AGENTS.find(tx, &project, alias)?.is_some() {
+                if let Some(merged) = AGENTS.find(tx, &project, alias)? {
+                    must_be_approver(tx, &project, &merged, None)?;
                     AGENTS.delete(tx, &project, alias)?;
                 }
             }
@@ -137,7 +147,8 @@ impl Catalog {
     /// Deletes an agent. It is created again when traces with its name arrive.
     ///
     /// # Errors
-    /// Fails if the project has no such agent.
+    /// Fails if the project has no such agent, or if its promotion is required and the caller is
+    /// neither an owner of the project nor an approver.
     pub async fn delete_agent(
         &self,
         project: ProjectId,
@@ -146,6 +157,8 @@ impl Catalog {
     ) -> StoreResult<()> {
         let owner = project.clone();
         let names = self.transact(move |tx| {
+            let known = AGENTS.require(tx, &project, &name)?;
+            must_be_approver(tx, &project, &known, None)?;
             let was = AGENTS.delete(tx, &project, &name)?;
             let audited = AuditAction::Deleted.on(AuditObject::Agent, &name);
             tx.audit(&project, now, &audited.was(summary(&was.settings)))?;
@@ -216,7 +229,7 @@ fn summary(settings: &AgentSettings) -> String {
     let targets = &settings.targets;
     format!(
         "owner {owner}; aliases {}; on call {}; targets {} {} {} {}; capacity {}; half-width {}; spot \
-         checks {}{}",
+         checks {}{}{}",
         settings.aliases.join(", "),
         settings.on_call.join(", "),
         targets.agent_accuracy,
@@ -226,7 +239,21 @@ fn summary(settings: &AgentSettings) -> String {
         settings.review_capacity,
         settings.half_width,
         settings.spot_share,
-        settings.flagged_share.map(|share| format!("; flagged share {share}")).unwrap_or_default()
+        settings.flagged_share.map(|share| format!("; flagged share {share}")).unwrap_or_default(),
+        policy_summary(&settings.promotion)
+    )
+}
+
+/// The promotion policy, if it is on.
+fn policy_summary(policy: &PromotionPolicy) -> String {
+    if !policy.is_required {
+        return String::new();
+    }
+    format!(
+        "; promotion required, approvers {}, second person {}, least accuracy {}",
+        policy.approvers.join(", "),
+        policy.second_person,
+        policy.min_accuracy
     )
 }
 

@@ -1,5 +1,7 @@
+use ratchet_core::catalog::prompt::PRODUCTION;
 use ratchet_core::payload::Json;
 use ratchet_core::promotion::agent_version::AgentVersion;
+use ratchet_core::promotion::policy::PromotionPolicy;
 use ratchet_core::time::Timestamp;
 
 use super::agent::policy;
@@ -121,6 +123,36 @@ impl Catalog {
         .await
     }
 
+    /// Returns what served in an environment at a time: `None` before the first entry.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn serving_at(
+        &self,
+        project: ProjectId,
+        (agent, environment): (String, String),
+        at: Timestamp,
+    ) -> StoreResult<Option<Serving>> {
+        let sql = "SELECT environment, version, promotion, since FROM agent_serving \
+                   WHERE project = $1 AND agent = $2 AND environment = $3 AND since <= $4 \
+                   ORDER BY since DESC, number DESC LIMIT 1";
+        let values = [(&project).into(), agent.into(), environment.into(), at.into()];
+        self.transact(move |tx| tx.one(sql, &values, read_serving)).await
+    }
+
+    /// Returns the agent whose promotions alone move the label `production` of a prompt, if there
+    /// is one.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn production_lock(
+        &self,
+        project: ProjectId,
+        prompt: String,
+    ) -> StoreResult<Option<String>> {
+        self.transact(move |tx| Ok(locked_by(tx, &project, &prompt)?.into_iter().next())).await
+    }
+
     /// Records that a version serves in an environment other than the one that is promoted to, such
     /// as after a deployment to beta.
     ///
@@ -205,12 +237,12 @@ pub(super) fn serve(
     .map(drop)
 }
 
-/// Fails with a conflict if the label `production` of a prompt moves only by promotion.
-pub(super) fn refuse_if_promoted(
+/// The agents whose policy lets the label `production` of a prompt move only by promotion, by name.
+pub(super) fn locked_by(
     tx: &Tx<'_>,
     project: &ProjectId,
     prompt: &str,
-) -> StoreResult<()> {
+) -> StoreResult<Vec<String>> {
     let sql = "SELECT a.name, a.promotion, (SELECT 1 FROM agent_prompt p WHERE p.project = $1 \
                AND p.prompt = $2 AND p.agent = a.name) FROM agent a \
                WHERE a.project = $1 AND a.promotion IS NOT NULL ORDER BY a.name";
@@ -219,18 +251,52 @@ pub(super) fn refuse_if_promoted(
             (row.get(0)?, row.get(1)?, row.get(2)?);
         Ok((name, policy(stored), used.is_some()))
     })?;
-    let is_locked = |(_, policy, is_used): &&(String, _, bool)| {
-        let policy: &ratchet_core::promotion::policy::PromotionPolicy = policy;
-        policy.is_required && (*is_used || policy.prompts.iter().any(|name| name == prompt))
+    let locks = |(name, policy, is_used): (String, PromotionPolicy, bool)| {
+        let is_named = policy.prompts.iter().any(|name| name == prompt);
+        (policy.is_required && (is_used || is_named)).then_some(name)
     };
-    match agents.iter().find(is_locked) {
+    Ok(agents.into_iter().filter_map(locks).collect())
+}
+
+/// Fails with a conflict if the label `production` of a prompt moves only by promotion.
+pub(super) fn refuse_if_promoted(
+    tx: &Tx<'_>,
+    project: &ProjectId,
+    prompt: &str,
+) -> StoreResult<()> {
+    match locked_by(tx, project, prompt)?.first() {
         None => Ok(()),
-        Some((agent, ..)) => Err(StoreError::Conflict(format!(
+        Some(agent) => Err(StoreError::Conflict(format!(
             "prompt {prompt}: its label production moves only by promotion or rollback of agent \
              {agent}; create a promotion with `ratchet promote evidence`, or switch the agent's \
              promotion policy off"
         ))),
     }
+}
+
+/// Returns in words why an agent's version cannot go live: a prompt of it was deleted, or the label
+/// `production` of a prompt that it would move is another agent's.
+pub(super) fn not_promotable(
+    tx: &Tx<'_>,
+    project: &ProjectId,
+    stored: &StoredAgentVersion,
+) -> StoreResult<Option<String>> {
+    if let Some(missing) = missing_prompt(tx, project, &stored.version)? {
+        return Ok(Some(format!("{missing} was deleted; name another version")));
+    }
+    for (prompt, number) in &stored.version.prompts {
+        if PROMPTS.labelled(tx, (project, prompt), PRODUCTION)? == Some(*number) {
+            continue;
+        }
+        let others = locked_by(tx, project, prompt)?;
+        if let Some(other) = others.into_iter().find(|agent| *agent != stored.agent) {
+            return Ok(Some(format!(
+                "the label production of prompt {prompt} moves only by promotion of agent {other}; \
+                 promote this prompt version there first"
+            )));
+        }
+    }
+    Ok(None)
 }
 
 fn insert(

@@ -204,6 +204,22 @@ pub(super) fn mark_promoted(
     tx.execute(sql, &[project.into(), id.into(), at.into()]).map(drop)
 }
 
+/// Notes that a run is evidence for an agent version. Returns the version that it is evidence for
+/// already, if that is another one.
+pub(super) fn claim_run(
+    tx: &Tx<'_>,
+    project: &ProjectId,
+    (run, version): (&str, &str),
+) -> StoreResult<Option<String>> {
+    let sql = "SELECT version FROM run_version WHERE project = $1 AND run = $2";
+    let known: Option<String> = tx.one(sql, &[project.into(), run.into()], |row| row.get(0))?;
+    if known.is_none() {
+        let sql = "INSERT INTO run_version (project, run, version) VALUES ($1, $2, $3)";
+        tx.execute(sql, &[project.into(), run.into(), version.into()])?;
+    }
+    Ok(known.filter(|known| known != version))
+}
+
 fn read(row: &Row<'_>) -> StoreResult<StoredGate> {
     Ok(StoredGate {
         id: row.get(0)?,

@@ -1,6 +1,9 @@
 /// What an action changes besides the promotion, in its transaction.
 mod effects;
 
+use std::collections::BTreeSet;
+
+use ratchet_core::catalog::prompt::PRODUCTION;
 use ratchet_core::payload::Json;
 use ratchet_core::promotion::evidence::PromotionEvidence;
 use ratchet_core::promotion::policy::{Responsible, Signer, SignerKind};
@@ -9,17 +12,14 @@ use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::agent::AGENTS;
-use super::agent_version::{StoredAgentVersion, VERSIONS, missing_prompt, serving};
+use super::agent_version::{StoredAgentVersion, VERSIONS, not_promotable, serving};
 use super::project_table::ProjectTable;
 use super::sql::{Listing, Row, Tx, Value};
 use super::versioned::PROMPTS;
-use super::{Actor, AuditAction, AuditObject, Catalog};
+use super::{Actor, AuditAction, AuditObject, Catalog, gate};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
-
-/// The label that promotions move.
-const PRODUCTION: &str = "production";
 
 /// A promotion to create.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -187,14 +187,21 @@ fn act(tx: &Tx<'_>, call: &PromotionCall) -> StoreResult<Result<StoredPromotion,
         }
         _ => VERSIONS.require(tx, &call.project, &stored.promotion.version)?,
     };
-    let action = match (call.action.clone(), missing_prompt(tx, &call.project, &version.version)?) {
-        (Action::Start, Some(missing)) => {
-            let why = format!("{missing} was deleted; name another version");
+    let action = match (call.action.clone(), not_promotable(tx, &call.project, &version)?) {
+        (Action::Start, Some(why)) => {
             let state = stored.promotion.state.as_str();
             return Ok(Err(Refused::State { state, why }));
         }
-        (Action::Deployed { attempt }, Some(missing)) => {
-            Action::DeployFailed { attempt, why: format!("{missing} was deleted") }
+        (Action::Deployed { attempt }, Some(why)) => Action::NotDeployable { attempt, why },
+        (Action::Gate(found), _) => {
+            if let Some(other) = gate::claim_run(tx, &call.project, (&found.run, &version.id))? {
+                let problem = format!(
+                    "run {} is evidence for version {other} already; run the gate on this version",
+                    found.run_name
+                );
+                return Ok(Err(Refused::Invalid { field: "gate", problem }));
+            }
+            Action::Gate(found)
         }
         (action, _) => action,
     };
@@ -264,6 +271,25 @@ pub(super) fn responsible(
         policy: agent.settings.promotion,
     };
     Ok(found.map(of).unwrap_or_default())
+}
+
+/// The promotion that still needs a version of a prompt, because it is approved or deploys.
+pub(super) fn needed_by(
+    tx: &Tx<'_>,
+    project: &ProjectId,
+    (prompt, versions): (&str, &BTreeSet<u32>),
+) -> StoreResult<Option<StoredPromotion>> {
+    let sql = format!("SELECT {COLUMNS} FROM promotion WHERE project = $1 AND state IN ($2, $3)");
+    let states = [PromotionState::Approved.as_str(), PromotionState::Deploying.as_str()];
+    let values = [project.into(), states[0].into(), states[1].into()];
+    for stored in tx.rows(&sql, &values, read)? {
+        let version = VERSIONS.find(tx, project, &stored.promotion.version)?;
+        let needed = version.and_then(|version| version.version.prompts.get(prompt).copied());
+        if needed.is_some_and(|number| versions.contains(&number)) {
+            return Ok(Some(stored));
+        }
+    }
+    Ok(None)
 }
 
 /// When a dataset was last changed.

@@ -5,8 +5,8 @@ mod delete;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ratchet_core::catalog::prompt::{
-    ComposeError, Composed, Graph, MAX_DEPTH, MAX_PARTS, Node, Part, Parts, Pick, PromptBody,
-    PromptKind, Reference, compose,
+    ComposeError, Composed, Graph, MAX_DEPTH, MAX_PARTS, Node, PRODUCTION, Part, Parts, Pick,
+    PromptBody, PromptKind, Reference, compose,
 };
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
@@ -71,9 +71,6 @@ impl From<PromptKind> for Value {
         kind.as_str().into()
     }
 }
-
-/// The label of what users get.
-const PRODUCTION: &str = "production";
 
 /// The columns that [`read`] expects, in order.
 const COLUMNS: &str =

@@ -70,4 +70,5 @@ pub(super) const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/catalog/0075_ab_tests.sql"),
     include_str!("migrations/catalog/0090_publications.sql"),
     include_str!("migrations/catalog/0094_draws_by_agent.sql"),
+    include_str!("migrations/catalog/0096_run_versions.sql"),
 ];

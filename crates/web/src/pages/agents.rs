@@ -229,8 +229,12 @@ const NUMBERS: [FormField<'_>; 8] = [
     },
 ];
 
+/// A share in percent, as it is typed.
+fn percent(share: f64) -> String {
+    ((share * 1_000.0).round() / 10.0).to_string()
+}
+
 fn entered(settings: &AgentSettings) -> Entered {
-    let percent = |share: f64| ((share * 1_000.0).round() / 10.0).to_string();
     let targets = &settings.targets;
     let mut entered = Entered::preset(&[
         ("owner", settings.owner.as_deref().unwrap_or_default()),
@@ -262,7 +266,7 @@ async fn save(
     let flagged_share = flagged_share(&mut entered, agent.settings.flagged_share);
     // Forms from before there were policies, and programs that fill in these fields only.
     let promotion = match entered.has("environment") {
-        true => policy::read(&mut entered),
+        true => policy::read(&mut entered, &agent.settings.promotion),
         false => agent.settings.promotion.clone(),
     };
     let settings = AgentSettings { flagged_share, promotion, ..read(&mut entered) };

@@ -2,12 +2,19 @@
 
 /// One promotion: criteria, evidence, watch, and what can be done.
 mod one;
+/// What can be done with it.
+mod actions;
+/// Where it stands on the way to production.
+mod pipeline;
+/// Production before and after.
+mod watch;
 /// Versions of an agent and what serves where.
 mod lineage;
 
 use axum::Router;
 use axum::extract::State;
-use axum::response::Redirect;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::promotion::agent_version::AgentVersion;
@@ -15,6 +22,7 @@ use ratchet_core::promotion::state::{PromotionState, Refused};
 use ratchet_core::record::limit::elide;
 use ratchet_stages::gate::{GateContext, GateError};
 use ratchet_stages::promote::{self, PromoteContext, PromoteError};
+use ratchet_store::StoreError;
 use ratchet_store::catalog::{Catalog, PromotionQuery, StoredPromotion};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::PageNumber;
@@ -38,7 +46,7 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/promotions", get(list).post(create))
         .route("/project/{project}/promotions/agents/{agent}", get(lineage::show))
         .route("/project/{project}/promotions/{promotion}", get(one::show))
-        .route("/project/{project}/promotions/{promotion}/{action}", post(one::act))
+        .route("/project/{project}/promotions/{promotion}/{action}", post(actions::act))
 }
 
 /// Why a promotion refused, as a page: 409, 403 or 400.
@@ -48,9 +56,7 @@ pub(super) fn refused(error: PromoteError) -> PageError {
             PageError::Forbidden(why.to_string())
         }
         PromoteError::Refused(why @ Refused::Invalid { .. }) => PageError::Bad(why.to_string()),
-        PromoteError::Refused(why) => {
-            PageError::Store(ratchet_store::StoreError::Conflict(why.to_string()))
-        }
+        PromoteError::Refused(why) => PageError::Store(StoreError::Conflict(why.to_string())),
         PromoteError::Store(error) | PromoteError::Gate(GateError::Store(error)) => {
             PageError::Store(error)
         }
@@ -90,6 +96,10 @@ pub(super) fn state(state: PromotionState) -> Markup {
 }
 
 async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    listed(&web, &ctx, &Entered::default()).await
+}
+
+async fn listed(web: &Web, ctx: &RequestContext, entered: &Entered) -> PageResult<Markup> {
     let number = ctx.params.page();
     let query = PromotionQuery {
         project: ctx.project_id(),
@@ -100,7 +110,7 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     let total = found.total.unwrap_or(0);
     let mut rows = Vec::new();
     for stored in &found.rows {
-        rows.push(row(&web, &ctx, stored).await?);
+        rows.push(row(web, ctx, stored).await?);
     }
     let mut page = Page::new(Section::Promotions, "Promotions");
     page.summary = html! {
@@ -112,9 +122,9 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         @if total > number.saturating_mul(ROWS) {
             p { a href=(ctx.here().with("page", (number + 1).to_string())) { "Older" } }
         }
-        @if ctx.viewer.can_change() { (form(&ctx, &Entered::default())) }
+        @if ctx.viewer.can_change() { (form(ctx, entered)) }
     };
-    Ok(page.show(&ctx))
+    Ok(page.show(ctx))
 }
 
 fn nothing() -> Markup {
@@ -181,6 +191,11 @@ const FIELDS: [FormField<'_>; 4] = [
         hint: "Empty: the agent's global dataset, AGENT-eval-global.",
     },
 ];
+const SETTINGS: FormField<'_> = FormField {
+    name: "settings",
+    label: "Settings",
+    hint: "One per line, by environment: production:temperature=0.2.",
+};
 const PROMPTS: FormField<'_> = FormField {
     name: "prompts",
     label: "Prompts",
@@ -196,14 +211,15 @@ fn form(ctx: &RequestContext, entered: &Entered) -> Markup {
                 legend { "New promotion" }
                 @for one in FIELDS { (field::line(one, entered)) }
                 (field::area(PROMPTS, 3, entered))
+                (field::area(SETTINGS, 2, entered))
             }
             button.button.primary type="submit" { "Create promotion" }
         }
     }
 }
 
-async fn create(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageResult<Redirect> {
-    let entered = Entered::new(form);
+/// The version that a form describes; notes what is wrong with it.
+fn version(entered: &mut Entered) -> AgentVersion {
     let mut version = AgentVersion {
         model: entered.filled("model").map(str::to_owned),
         tools: entered.filled("tools").map(str::to_owned),
@@ -213,15 +229,79 @@ async fn create(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> Pag
         let parts = line.rsplit_once('=').and_then(|(name, number)| {
             Some((name.trim().to_owned(), number.trim().parse::<u32>().ok()?))
         });
-        let (name, number) = parts
-            .ok_or_else(|| PageError::Bad("prompts: must be NAME=VERSION per line".to_owned()))?;
-        version.prompts.insert(name, number);
+        match parts {
+            Some((name, number)) => drop(version.prompts.insert(name, number)),
+            None => entered.wrong("prompts", "must be NAME=VERSION per line"),
+        }
     }
-    let (catalog, project) = (ctx.viewer.catalog(&web), ctx.project_id());
-    let context = context(&web, (&catalog, &project), &ctx);
-    let saved = promote::save_version(context.gate, entered.text("agent"), version).await;
-    let saved = saved.map_err(refused)?;
+    for line in entered.lines("settings") {
+        let parts = line.split_once(':').and_then(|(environment, rest)| {
+            let (name, value) = rest.split_once('=')?;
+            Some((environment.trim().to_owned(), (name.trim().to_owned(), value.trim().to_owned())))
+        });
+        match parts {
+            Some((environment, (name, value))) => {
+                version.settings.entry(environment).or_default().insert(name, value);
+            }
+            None => entered.wrong("settings", "must be ENVIRONMENT:NAME=VALUE per line"),
+        }
+    }
+    version
+}
+
+async fn create(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageResult<Response> {
+    ctx.viewer.may_change()?;
+    let mut entered = Entered::new(form);
+    let version = version(&mut entered);
+    if entered.is_fine() {
+        match made(&web, &ctx, (&entered, version)).await {
+            Ok(made) => {
+                let to = ctx.to(&["promotions", &made.id]).to_string();
+                return Ok(Redirect::to(&to).into_response());
+            }
+            Err(error) => {
+                let (field, why) = wrong_field(&error);
+                if let Some(why) = why {
+                    entered.wrong(field, why);
+                } else {
+                    return Err(refused(error));
+                }
+            }
+        }
+    }
+    let page = listed(&web, &ctx, &entered).await?;
+    Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
+}
+
+async fn made(
+    web: &Web,
+    ctx: &RequestContext,
+    (entered, version): (&Entered, AgentVersion),
+) -> Result<StoredPromotion, PromoteError> {
+    let (catalog, project) = (ctx.viewer.catalog(web), ctx.project_id());
+    let context = context(web, (&catalog, &project), ctx);
+    let saved = promote::save_version(context.gate, entered.text("agent"), version).await?;
     let dataset = entered.filled("dataset").map(str::to_owned);
-    let made = promote::create(context, &saved.id, dataset).await.map_err(refused)?;
-    Ok(Redirect::to(&ctx.to(&["promotions", &made.id]).to_string()))
+    promote::create(context, &saved.id, dataset).await
+}
+
+/// The field of the form that is wrong, and why; `None` if it is not the form.
+fn wrong_field(error: &PromoteError) -> (&'static str, Option<String>) {
+    match error {
+        PromoteError::Invalid(wrong) => match wrong.field {
+            field @ ("prompts" | "model" | "tools" | "settings") => {
+                (field, Some(wrong.problem.clone()))
+            }
+            _ => ("", Some(wrong.problem.clone())),
+        },
+        PromoteError::Refused(Refused::Invalid { field: "dataset", problem }) => {
+            ("dataset", Some(problem.clone()))
+        }
+        PromoteError::Gate(GateError::NotFound(why)) => ("dataset", Some(why.clone())),
+        PromoteError::Store(StoreError::NotFound(why)) => {
+            ("agent", Some(format!("{why} not found")))
+        }
+        PromoteError::Store(StoreError::BadQuery(why)) => ("", Some(why.clone())),
+        _ => ("", None),
+    }
 }

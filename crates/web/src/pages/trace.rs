@@ -2,6 +2,8 @@
 
 /// The trace with its observations and scores.
 mod run;
+/// Which agent version it ran.
+mod agent_version;
 /// Models and arguments in the tree.
 mod arguments;
 /// Observation tree and timeline strip.

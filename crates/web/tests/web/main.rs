@@ -46,6 +46,8 @@ mod seeded_project;
 mod review;
 /// Weeks of reviews.
 mod quarter;
+/// A version on its way to production, and back.
+mod promotions;
 mod roles;
 /// Forms that come slowly or never.
 mod slow_forms;

@@ -102,7 +102,7 @@ async fn open(
     prompts: &ExperimentSite,
 ) -> anyhow::Result<OpenTarget> {
     if Path::new(named).exists() {
-        return experiment::open_target(Path::new(named), environment, prompts).await;
+        return experiment::open_target(Path::new(named), (environment, None), prompts).await;
     }
     let known = &config.targets.0;
     let Some(target) = known.get(named) else {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
-use ratchet_core::experiment::target::Target;
+use ratchet_core::experiment::target::{Target, TargetValue};
 use ratchet_core::gate::outcomes::has_too_many_faults;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_remote::backoff_clock::{BackoffClock as _, SystemBackoffClock};
@@ -71,6 +71,10 @@ pub(crate) struct RunArgs {
     /// Use answers of earlier runs of the same target version; the target must name its version
     #[arg(long)]
     pub(crate) cache: bool,
+    /// Agent version that the target runs, by ID: the run is evidence for promotions of this version
+    /// only
+    #[arg(long, value_name = "ID")]
+    pub(crate) agent_version: Option<String>,
     /// What the run is for
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
@@ -111,7 +115,8 @@ pub(crate) async fn execute(
     if let Some(name) = on_server::named(&args.target, host) {
         return on_server::execute(args, host, name).await;
     }
-    let mut target = open_target(&args.target, args.environment.as_deref(), host).await?;
+    let named = (args.environment.as_deref(), args.agent_version.as_deref());
+    let mut target = open_target(&args.target, named, host).await?;
     if let Some(concurrency) = args.concurrency {
         target.limits.concurrency = concurrency.into();
     }
@@ -165,17 +170,20 @@ fn request(args: &RunArgs, run: String, target: ExperimentTarget) -> ExperimentR
     }
 }
 
-/// Opens a target file, to be called from this machine.
+/// Opens a target file, to be called from this machine; its version is another one if it is named.
 pub(crate) async fn open_target(
     file: &Path,
-    environment: Option<&str>,
+    (environment, version): (Option<&str>, Option<&str>),
     host: &ExperimentSite,
 ) -> anyhow::Result<OpenTarget> {
     let shown = file.display();
     let size = std::fs::metadata(file).with_context(|| format!("cannot read {shown}"))?.len();
     anyhow::ensure!(size <= MAX_TARGET_BYTES, "{shown} is longer than {MAX_TARGET_BYTES} bytes");
     let content = std::fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
-    let target = Target::parse(&content).with_context(|| format!("{shown} is not a target"))?;
+    let mut target = Target::parse(&content).with_context(|| format!("{shown} is not a target"))?;
+    if let Some(version) = version {
+        target.options.version = Some(TargetValue::Text(version.to_owned()));
+    }
     let folder = file.parent().filter(|folder| *folder != Path::new(""));
     let folder = folder.unwrap_or_else(|| Path::new(".")).canonicalize();
     let folder = folder.with_context(|| format!("cannot find the folder of {shown}"))?;

@@ -67,6 +67,7 @@ impl<'a> TargetRun<'a> {
             concurrency: None,
             max_cost: args.max_cost,
             cache: false,
+            agent_version: args.agent_version.clone(),
             description: None,
             host: experiment::HostArgs {
                 target: args.project.target.clone(),

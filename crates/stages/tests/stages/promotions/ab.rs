@@ -9,8 +9,8 @@ use ratchet_store::catalog::{Change, NewDataset, StoredAbTest};
 
 use super::*;
 
-/// Milliseconds of a user's window.
-const WINDOW: i64 = 60 * MINUTE;
+/// Milliseconds until a user counts: the window, and an hour for scores.
+const WINDOW: i64 = 2 * 60 * MINUTE;
 
 impl Shop {
     async fn dataset(&self) {
@@ -95,7 +95,7 @@ async fn a_better_candidate_wins_and_is_offered_as_a_draft_promotion() {
     shop.serve(50, (95, 60)).await;
     shop.worker.look_at_ab_tests().await.unwrap();
     assert_eq!(shop.ab(&test.id).await.test.result.unwrap().candidate_units, 0);
-    for _ in 0..6 {
+    for _ in 0..7 {
         shop.serve(50, (95, 60)).await;
         shop.worker.look_at_ab_tests().await.unwrap();
     }

@@ -7,7 +7,9 @@ use serde_json::json;
 
 use super::{PRODUCTION, PromotionCall, StoredPromotion, act};
 use crate::StoreResult;
-use crate::catalog::agent_version::{Serving, StoredAgentVersion, VERSIONS, serve, serving};
+use crate::catalog::agent_version::{
+    Serving, StoredAgentVersion, VERSIONS, locked_by, serve, serving,
+};
 use crate::catalog::job::{self, NewJob};
 use crate::catalog::notice::{NewNotice, post_to_subscribers};
 use crate::catalog::sql::Tx;
@@ -28,7 +30,7 @@ pub(super) fn carry_out(
         match effect {
             Effect::Deploy { attempt } => enqueue(tx, call, stored, (attempt, Some(version)))?,
             Effect::GoLive => go_live(tx, call, (stored, version))?,
-            Effect::Restore => restore(tx, call, stored)?,
+            Effect::Restore => restore(tx, call, (stored, version))?,
             Effect::DeployBefore { attempt } => deploy_before(tx, call, stored, attempt)?,
             Effect::Notify => notify(tx, call, stored)?,
         }
@@ -64,10 +66,21 @@ fn go_live(
     act(tx, &call).map(drop)
 }
 
-fn restore(tx: &Tx<'_>, call: &PromotionCall, stored: &StoredPromotion) -> StoreResult<()> {
+fn restore(
+    tx: &Tx<'_>,
+    call: &PromotionCall,
+    (stored, version): (&StoredPromotion, &StoredAgentVersion),
+) -> StoreResult<()> {
     let promotion = &stored.promotion;
     let before = promotion.before.clone().unwrap_or_default();
     for (prompt, number) in &before.labels {
+        // Another agent has promoted the prompt since: its label is not this one's to move.
+        let others = locked_by(tx, &call.project, prompt)?;
+        let is_others = others.iter().any(|agent| *agent != promotion.agent);
+        let current = PROMPTS.labelled(tx, (&call.project, prompt), PRODUCTION)?;
+        if is_others && current != version.version.prompts.get(prompt).copied() {
+            continue;
+        }
         // A version that was deleted meanwhile cannot come back.
         let known = PROMPTS.versions(tx, (&call.project, prompt))?;
         if number.is_none_or(|number| known.contains(&number)) {
@@ -140,7 +153,7 @@ fn enqueue(
         "environment": promotion.environment,
         "version": version.id,
         "content": version.version,
-        "isRollback": promotion.state == PromotionState::RolledBack,
+        "isRollback": promotion.state != PromotionState::Deploying,
     });
     let new = NewJob {
         kind: JobKind::Deployment,

@@ -1,9 +1,11 @@
-use ratchet_core::catalog::prompt::{LATEST, Node, Part, Pick, PromptBody, PromptKind, Reference};
+use ratchet_core::catalog::prompt::{
+    LATEST, Node, PRODUCTION, Part, Pick, PromptBody, PromptKind, Reference,
+};
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
-use super::{PRODUCTION, Prompt, find, put_together};
+use super::{Prompt, find, put_together};
 use crate::catalog::agent_version::refuse_if_promoted;
 use crate::catalog::sql::{Tx, Value};
 use crate::catalog::versioned::{PROMPTS, described};

@@ -1,10 +1,10 @@
 use std::collections::BTreeSet;
 
-use ratchet_core::catalog::prompt::{LATEST, Pick};
+use ratchet_core::catalog::prompt::{LATEST, PRODUCTION, Pick};
 use ratchet_core::time::Timestamp;
 
-use super::PRODUCTION;
 use crate::catalog::agent_version::refuse_if_promoted;
+use crate::catalog::promotion::needed_by;
 use crate::catalog::sql::Tx;
 use crate::catalog::versioned::{PROMPTS, VersionedName};
 use crate::catalog::{AuditAction, AuditObject, Catalog};
@@ -34,6 +34,15 @@ impl Catalog {
             refuse_if_needed(tx, which, &going)?;
             if PROMPTS.labelled(tx, which, PRODUCTION)?.is_some_and(|used| going.contains(&used)) {
                 refuse_if_promoted(tx, &project, &name)?;
+            }
+            if let Some(promotion) = needed_by(tx, &project, (&name, &going))? {
+                return Err(StoreError::Conflict(format!(
+                    "prompt {name}: promotion {} of agent {} needs it and is {}; abandon it first, \
+                     or wait for its deployment",
+                    promotion.id,
+                    promotion.promotion.agent,
+                    promotion.promotion.state.as_str()
+                )));
             }
             for version in &going {
                 for table in ["prompt_label", "prompt_reference", "prompt"] {

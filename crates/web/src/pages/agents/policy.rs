@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use ratchet_core::promotion::policy::PromotionPolicy;
 
+use super::percent;
 use crate::components::field::{self, Entered, FormField};
 
 const REQUIRED: FormField<'_> = FormField {
@@ -39,7 +40,7 @@ const LISTS: [FormField<'_>; 2] = [
         hint: "One per line, besides those of its recorded versions.",
     },
 ];
-const LINES: [FormField<'_>; 2] = [
+const LINES: [FormField<'_>; 3] = [
     FormField {
         name: "environment",
         label: "Environment",
@@ -49,6 +50,11 @@ const LINES: [FormField<'_>; 2] = [
         name: "watchHours",
         label: "Watch, hours",
         hint: "How long production is compared with before after a promotion.",
+    },
+    FormField {
+        name: "minAccuracy",
+        label: "Least accuracy of gates, %",
+        hint: "Where promotion is required, a gate must demand at least this.",
     },
 ];
 
@@ -76,12 +82,17 @@ pub(super) fn preset(policy: &PromotionPolicy, entered: &mut Entered) {
         ("prompts", policy.prompts.join("\n").as_str()),
         ("environment", policy.environment.as_str()),
         ("watchHours", policy.watch_hours.to_string().as_str()),
+        ("minAccuracy", percent(policy.min_accuracy).as_str()),
     ] {
         entered.set(field, value);
     }
 }
 
-pub(super) fn read(entered: &mut Entered) -> PromotionPolicy {
+pub(super) fn read(entered: &mut Entered, was: &PromotionPolicy) -> PromotionPolicy {
+    let min_accuracy = entered.text("minAccuracy").trim_end_matches('%').trim().parse::<f64>();
+    if min_accuracy.is_err() {
+        entered.wrong("minAccuracy", "a number from 0 to 100");
+    }
     let watch_hours = entered.text("watchHours").parse();
     if watch_hours.is_err() {
         entered.wrong("watchHours", "a whole number");
@@ -95,5 +106,11 @@ pub(super) fn read(entered: &mut Entered) -> PromotionPolicy {
         watch_hours: watch_hours.unwrap_or(1),
         automatic_rollback: entered.is_ticked("automaticRollback"),
         deploys: entered.is_ticked("deploys"),
+        min_accuracy: match min_accuracy {
+            // What is shown is rounded: an untouched field changes nothing.
+            Ok(_) if entered.text("minAccuracy") == percent(was.min_accuracy) => was.min_accuracy,
+            Ok(percent) => percent / 100.0,
+            Err(_) => 0.0,
+        },
     }
 }

@@ -178,9 +178,16 @@ async fn promoted(web: &Web, ctx: &RequestContext) -> PageResult<StageCard> {
             let responsible =
                 web.store.catalog.responsible(ctx.project_id(), agent.clone()).await?;
             let missing = first.promotion.criteria(&responsible);
-            let who = missing.iter().find(|state| !state.is_met);
-            let who = who.map_or("a start", |state| state.who.as_str());
-            format!("{} waits for {}", elide(&agent, NAME), elide(who, 2 * NAME))
+            let first = missing.iter().find(|state| !state.is_met);
+            let what = first.map_or_else(
+                || "a start".to_owned(),
+                |state| {
+                    // Without how: its page says that.
+                    let who = state.who.split([',', ';']).next().unwrap_or_default();
+                    format!("{} by {}", state.criterion.given(), elide(who, NAME))
+                },
+            );
+            format!("{} waits for {what}", elide(&agent, NAME))
         }
         (None, None) if found.is_empty() => "Promote a version".to_owned(),
         (None, None) => "View promotions".to_owned(),
@@ -190,7 +197,10 @@ async fn promoted(web: &Web, ctx: &RequestContext) -> PageResult<StageCard> {
         number: figure::count(open.len() as u64),
         unit: "promotions waiting",
         next,
-        link: Some(Section::Promotions.link(ctx)),
+        link: Some(match worse.or_else(|| open.first().copied()) {
+            Some(waiting) => ctx.to(&["promotions", &waiting.id]),
+            None => Section::Promotions.link(ctx),
+        }),
     })
 }
 

@@ -99,12 +99,16 @@ fn lineage(ctx: &RequestContext, versions: &[StoredAgentVersion], history: &[Ser
     let now = current(history);
     let columns = vec![
         Column::text("Version"),
-        Column::wide("Prompts, model, tools"),
+        Column::wide("Prompts, model, tools, settings"),
+        Column::wide("Changes"),
         Column::text("Serves in"),
         Column::text("Recorded by"),
         Column::text("Recorded"),
     ];
-    let row = |one: &StoredAgentVersion| {
+    let row = |(nth, one): (usize, &StoredAgentVersion)| {
+        let changes = versions
+            .get(nth + 1)
+            .map_or_else(Vec::new, |earlier| one.version.changes_since(&earlier.version));
         let is_it = |serving: &&Serving| serving.version.as_ref() == Some(&one.id);
         Row {
             id: one.id.clone(),
@@ -112,6 +116,9 @@ fn lineage(ctx: &RequestContext, versions: &[StoredAgentVersion], history: &[Ser
             cells: vec![
                 html! { code { (one.id) } },
                 html! { bdi { (elide(&one.version.summary(), 2 * NAME)) } },
+                html! { @if changes.is_empty() { "–" } @else {
+                    ul.plain { @for change in &changes { li { bdi { (elide(change, NAME)) } } } }
+                } },
                 html! { @for (environment, _) in now.iter().filter(|(_, serving)| is_it(serving)) {
                     (badge::tag(&elide(environment, NAME))) " "
                 } },
@@ -121,7 +128,7 @@ fn lineage(ctx: &RequestContext, versions: &[StoredAgentVersion], history: &[Ser
             failed: false,
         }
     };
-    let rows = versions.iter().map(row).collect();
+    let rows = versions.iter().enumerate().map(row).collect();
     let caption = "Versions".to_owned();
     html! { h2 { "Versions" } (table::table(&Table { caption, columns, rows, select_for: None })) }
 }

@@ -1,23 +1,20 @@
 use axum::extract::{Path, State};
-use axum::response::Redirect;
 use maud::{Markup, html};
 use ratchet_core::promotion::criteria::CriterionState;
 use ratchet_core::promotion::evidence::PromotionEvidence;
-use ratchet_core::promotion::state::{Action, Promotion, PromotionState};
-use ratchet_core::promotion::watch::{Mark, MarkResult, WatchResult};
+use ratchet_core::promotion::state::Promotion;
 use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
-use ratchet_stages::promote;
 use ratchet_store::catalog::{
-    AuditEntry, AuditObject, AuditQuery, StoredAgentVersion, StoredPromotion,
+    AuditEntry, AuditObject, AuditQuery, Serving, StoredAgentVersion, StoredPromotion,
 };
 
-use super::{NAME, context, refused, state};
+use super::actions::{self, RefusedAction};
+use super::{NAME, pipeline, state, watch};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{badge, figure, toast};
-use crate::form::PageForm;
 use crate::frame::{Page, Section};
-use crate::page_error::{PageError, PageResult};
+use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
@@ -31,13 +28,24 @@ pub(super) async fn show(
     ctx: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
+    shown(&web, &ctx, (&id, None)).await
+}
+
+/// The page, after a refused action with what was entered and why it was refused.
+pub(super) async fn shown(
+    web: &Web,
+    ctx: &RequestContext,
+    (id, refused): (&str, Option<&RefusedAction>),
+) -> PageResult<Markup> {
     let (catalog, project) = (&web.store.catalog, ctx.project_id());
-    let stored = catalog.promotion(project.clone(), id).await?;
+    let stored = catalog.promotion(project.clone(), id.to_owned()).await?;
     let promotion = &stored.promotion;
     let version = catalog.agent_version(project.clone(), promotion.version.clone()).await?;
     let responsible = catalog.responsible(project.clone(), promotion.agent.clone()).await?;
+    let history = catalog.serving_history(project.clone(), promotion.agent.clone()).await?;
     let about = AuditQuery::about(project, AuditObject::Promotion, stored.id.clone(), CHANGES);
     let changes = catalog.audit(about).await?.rows;
+    let states = promotion.criteria(&responsible);
     let mut page =
         Page::new(Section::Promotions, format!("Promotion of {}", elide(&promotion.agent, NAME)));
     page.crumbs.push(("Promotions".to_owned(), ctx.to(&["promotions"])));
@@ -46,28 +54,23 @@ pub(super) async fn show(
         bdi { (elide(&promotion.author.name, NAME)) } " " (figure::ago(stored.created_at, &ctx.time)) "."
     };
     page.body = html! {
-        @if let Some(done) = ctx.params.get("done") { (toast::toast(said(done))) }
+        @if let Some(done) = ctx.params.get("done") { (toast::toast(actions::said(done))) }
         @if let Some(outcome) = &promotion.outcome { p.notice { bdi { (elide(&outcome.text, TEXT)) } } }
-        (criteria(&promotion.criteria(&responsible)))
-        (actions(&ctx, &stored))
-        (evidence(&ctx, promotion))
-        @if let Some(found) = &promotion.watch { (watch(found)) }
-        (parts(&ctx, promotion, &version))
-        (history(&ctx, &changes))
+        (pipeline::pipeline(ctx, promotion, (&states, &history)))
+        (criteria(&states))
+        (actions::actions(ctx, &stored, (refused, is_serving(&stored, &history))))
+        (evidence(ctx, promotion))
+        @if let Some(found) = &promotion.watch { (watch::watch(found)) }
+        (parts(ctx, promotion, &version))
+        (changes_of(ctx, &changes))
     };
-    Ok(page.show(&ctx))
+    Ok(page.show(ctx))
 }
 
-fn said(done: &str) -> &'static str {
-    match done {
-        "review" => "Review saved",
-        "waive" => "Waiver saved",
-        "approve" => "Approved",
-        "start" => "Started",
-        "rollback" => "Rolled back",
-        "abandon" => "Abandoned",
-        _ => "Looked up",
-    }
+/// Whether the promotion's version is what users get.
+fn is_serving(stored: &StoredPromotion, history: &[Serving]) -> bool {
+    let of_environment = history.iter().find(|one| one.environment == stored.promotion.environment);
+    of_environment.is_some_and(|one| one.promotion.as_ref() == Some(&stored.id))
 }
 
 fn criteria(states: &[CriterionState]) -> Markup {
@@ -91,65 +94,6 @@ fn criteria(states: &[CriterionState]) -> Markup {
     let rows = states.iter().map(row).collect();
     let caption = "Criteria".to_owned();
     html! { h2 { "Criteria" } (table::table(&Table { caption, columns, rows, select_for: None })) }
-}
-
-/// What can be done now. Who may do it is decided when it is done, with a reason.
-fn actions(ctx: &RequestContext, stored: &StoredPromotion) -> Markup {
-    let now = stored.promotion.state;
-    let evidence = &stored.promotion.evidence;
-    let is_unclear = evidence
-        .gate
-        .as_ref()
-        .is_some_and(|gate| gate.verdict == ratchet_core::gate::decision::Verdict::Inconclusive);
-    let can_roll_back =
-        matches!(now, PromotionState::Live | PromotionState::Confirmed | PromotionState::Deploying);
-    html! {
-        @if ctx.viewer.can_change() {
-            @if now.is_open() {
-                div.actions {
-                    (button(ctx, stored, ("refresh", "Look for new verdicts")))
-                    @if evidence.gate.is_some() && evidence.review.is_none() {
-                        (button(ctx, stored, ("review", "Results reviewed")))
-                    }
-                    @if evidence.approval.is_none() { (button(ctx, stored, ("approve", "Approve"))) }
-                    (button(ctx, stored, ("start", "Start")))
-                    (button(ctx, stored, ("abandon", "Abandon")))
-                }
-                @if is_unclear && evidence.waiver.is_none() {
-                    (reasoned(ctx, stored, ("waive", "Accept the inconclusive gate")))
-                }
-            }
-            @if can_roll_back { (reasoned(ctx, stored, ("rollback", "Roll back"))) }
-        }
-    }
-}
-
-fn button(ctx: &RequestContext, stored: &StoredPromotion, (action, words): (&str, &str)) -> Markup {
-    html! {
-        form method="post" action=(ctx.to(&["promotions", &stored.id, action])) {
-            (ctx.viewer.form_token.field())
-            button.button type="submit" { (words) }
-        }
-    }
-}
-
-/// A button with a reason, which is shown and audited.
-fn reasoned(
-    ctx: &RequestContext,
-    stored: &StoredPromotion,
-    (action, words): (&str, &str),
-) -> Markup {
-    let input = format!("reason-{action}");
-    html! {
-        form.settings method="post" action=(ctx.to(&["promotions", &stored.id, action])) {
-            (ctx.viewer.form_token.field())
-            div.form-row {
-                label for=(input) { "Reason" }
-                textarea id=(input) name="reason" rows="2" required {}
-            }
-            button.button type="submit" { (words) }
-        }
-    }
 }
 
 fn evidence(ctx: &RequestContext, promotion: &Promotion) -> Markup {
@@ -205,54 +149,6 @@ fn evidence(ctx: &RequestContext, promotion: &Promotion) -> Markup {
     }
 }
 
-fn watch(found: &WatchResult) -> Markup {
-    let columns = vec![
-        Column::wide("Per session"),
-        Column::number("Before"),
-        Column::number("After"),
-        Column::number("Sessions before"),
-        Column::number("Sessions after"),
-        Column::text("Test"),
-    ];
-    let number = |mark: Mark, value: Option<f64>| match (mark, value) {
-        (_, None) => "–".to_owned(),
-        (Mark::Latency, Some(value)) => format!("{value:.2} s"),
-        (Mark::Cost, Some(value)) => format!("${value:.4}"),
-        (_, Some(value)) => format!("{:.1}%", value * 100.0),
-    };
-    let row = |one: &MarkResult| Row {
-        id: one.mark.title().to_owned(),
-        link: None,
-        cells: vec![
-            html! { (one.mark.title()) },
-            html! { (number(one.mark, one.before)) },
-            html! { (number(one.mark, one.after)) },
-            html! { (figure::grouped(u64::from(one.before_sessions))) },
-            html! { (figure::grouped(u64::from(one.after_sessions))) },
-            html! {
-                @match one.needed {
-                    None => { "too few sessions before" },
-                    Some(_) if one.is_worse => { b { "significantly worse" } },
-                    Some(needed) => { "not significant " small.muted {
-                        "evidence " (format!("{:.1}", one.evidence)) " of " (format!("{needed:.0}"))
-                    } },
-                }
-            },
-        ],
-        failed: one.is_worse,
-    };
-    let rows = found.marks.iter().map(row).collect();
-    let caption = "Production before and after".to_owned();
-    html! {
-        h2 { "Production before and after" }
-        p { (found.sentence()) ". " span.muted {
-            "The test may be looked at any time; all rows share an error rate of 5%. Users were not "
-            "randomised: other things may have changed as well."
-        } }
-        (table::table(&Table { caption, columns, rows, select_for: None }))
-    }
-}
-
 fn parts(ctx: &RequestContext, promotion: &Promotion, version: &StoredAgentVersion) -> Markup {
     html! {
         h2 { "Version" }
@@ -273,6 +169,13 @@ fn parts(ctx: &RequestContext, promotion: &Promotion, version: &StoredAgentVersi
             @if let Some(tools) = &version.version.tools {
                 div { dt { "Tools" } dd { code { bdi { (elide(tools, NAME)) } } } }
             }
+            @for (environment, settings) in &version.version.settings {
+                div { dt { "Settings in " bdi { (elide(environment, NAME)) } } dd {
+                    @for (name, value) in settings {
+                        code { bdi { (elide(name, NAME)) } "=" bdi { (elide(value, NAME)) } } " "
+                    }
+                } }
+            }
             div { dt { "Dataset" } dd {
                 a href=(ctx.to(&["datasets", &promotion.dataset])) { bdi { (elide(&promotion.dataset, NAME)) } }
             } }
@@ -285,7 +188,7 @@ fn parts(ctx: &RequestContext, promotion: &Promotion, version: &StoredAgentVersi
     }
 }
 
-fn history(ctx: &RequestContext, changes: &[AuditEntry]) -> Markup {
+fn changes_of(ctx: &RequestContext, changes: &[AuditEntry]) -> Markup {
     html! {
         h2 { "Change history" }
         ol.deeds { @for entry in changes {
@@ -296,31 +199,4 @@ fn history(ctx: &RequestContext, changes: &[AuditEntry]) -> Markup {
             }
         } }
     }
-}
-
-pub(super) async fn act(
-    State(web): State<Web>,
-    Path((_, id, action)): Path<(String, String, String)>,
-    PageForm { ctx, form }: PageForm,
-) -> PageResult<Redirect> {
-    let (catalog, project) = (ctx.viewer.catalog(&web), ctx.project_id());
-    let context = context(&web, (&catalog, &project), &ctx);
-    let by = catalog.signer();
-    let reason = form.get("reason").unwrap_or_default().to_owned();
-    let wanted = match action.as_str() {
-        "refresh" => None,
-        "review" => Some(Action::Review { by, note: None }),
-        "approve" => Some(Action::Approve { by, note: None }),
-        "waive" => Some(Action::Waive { by, reason }),
-        "start" => Some(Action::Start),
-        "rollback" => Some(Action::Rollback { by, reason }),
-        "abandon" => Some(Action::Abandon),
-        _ => return Err(PageError::not_there("action")),
-    };
-    let done = match wanted {
-        Some(wanted) => promote::act(context, &id, wanted).await,
-        None => promote::refresh(context, &id).await,
-    };
-    let stored = done.map_err(refused)?;
-    Ok(Redirect::to(&ctx.to(&["promotions", &stored.id]).with("done", action).to_string()))
 }

@@ -77,7 +77,11 @@ pub(super) async fn show(
         Some(against) => changed(against, chosen).await,
         None => Markup::default(),
     };
-    let promotion = promotion(chosen, live.as_ref(), &ctx).await;
+    let lock = web.store.catalog.production_lock(ctx.project_id(), chosen.name.clone()).await?;
+    let promotion = match &lock {
+        None => promotion(chosen, live.as_ref(), &ctx).await,
+        Some(agent) => locked(agent, &ctx),
+    };
     let mut page = Page::new(Section::Prompts, name);
     page.crumbs = vec![("Prompts".to_owned(), Section::Prompts.link(&ctx))];
     page.summary = html! {
@@ -95,7 +99,7 @@ pub(super) async fn show(
             (history(&versions, chosen, &ctx))
             div {
                 (promotion)
-                (head(chosen, live.as_ref(), &ctx))
+                (head(chosen, (live.as_ref(), lock.is_some()), &ctx))
                 (body(&chosen.body))
                 (changed)
                 h2 #metrics { "Metrics per version" }
@@ -139,7 +143,22 @@ fn history(versions: &[Prompt], chosen: &Prompt, ctx: &RequestContext) -> Markup
     }
 }
 
-fn head(chosen: &Prompt, live: Option<&Prompt>, ctx: &RequestContext) -> Markup {
+/// Why the label production does not move here.
+fn locked(agent: &str, ctx: &RequestContext) -> Markup {
+    html! {
+        p.muted {
+            "The label production of this prompt moves only by promotion or rollback of agent "
+            a href=(ctx.to(&["promotions", "agents", agent])) { bdi { (agent) } } "; "
+            a href=(ctx.to(&["promotions"])) { "create a promotion" } "."
+        }
+    }
+}
+
+fn head(
+    chosen: &Prompt,
+    (live, is_locked): (Option<&Prompt>, bool),
+    ctx: &RequestContext,
+) -> Markup {
     let is_live = chosen.labels.iter().any(|label| label == PRODUCTION);
     html! {
         div.prompt-head {
@@ -148,7 +167,7 @@ fn head(chosen: &Prompt, live: Option<&Prompt>, ctx: &RequestContext) -> Markup 
             @if ctx.viewer.can_change() {
                 a.button href=(ctx.to(&["playground"]).with("prompt", chosen.name.clone()).with("version", chosen.version.to_string())) { "Open in playground" }
                 a.button href=(editor::link(ctx, Some(chosen))) { "New version" }
-                @if !is_live {
+                @if !is_live && !is_locked {
                     a.button.primary href=(ctx.here().without("done").with("version", chosen.version.to_string()).with("confirm", PRODUCTION)) {
                         (promote_words(chosen, live))
                     }

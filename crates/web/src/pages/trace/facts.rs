@@ -9,6 +9,7 @@ use ratchet_core::review::category::Category;
 use ratchet_core::review::draw::DrawnTrace;
 use ratchet_store::review_signals::current_category;
 
+use super::agent_version::agent_version;
 use super::forms;
 use super::kinds::{self, UsageTotals};
 use super::run::{RecordDetail, Subject};
@@ -38,6 +39,10 @@ pub(super) async fn facts(
         }
         RecordDetail::Step(_) => Vec::new(),
     };
+    let served = match &subject.about {
+        RecordDetail::Trace(trace, _) => agent_version(web, ctx, trace).await?,
+        RecordDetail::Step(_) => None,
+    };
     Ok(html! {
         nav.jump aria-label="Jump to" {
             a href="#scores" { "Scores " span.muted { (subject.scores.len()) } }
@@ -46,7 +51,7 @@ pub(super) async fn facts(
         }
         @match &subject.about {
             RecordDetail::Trace(trace, spent) => {
-                (of_trace(ctx, trace, spent))
+                (of_trace(ctx, trace, (spent, served.as_ref())))
                 (signals(trace, &subject.scores, &drawn))
             },
             RecordDetail::Step(step) => { (of_step(ctx, step)) },
@@ -64,7 +69,11 @@ fn fact(name: &str, value: &Markup) -> Markup {
     html! { dt { (name) } dd { (value) } }
 }
 
-fn of_trace(ctx: &RequestContext, trace: &Trace, spent: &UsageTotals) -> Markup {
+fn of_trace(
+    ctx: &RequestContext,
+    trace: &Trace,
+    (spent, served): (&UsageTotals, Option<&Markup>),
+) -> Markup {
     let sums = &trace.summary;
     let lasted = sums.start.zip(sums.end).map(|(start, end)| end.since(start));
     html! {
@@ -73,6 +82,7 @@ fn of_trace(ctx: &RequestContext, trace: &Trace, spent: &UsageTotals) -> Markup 
             (fact("Start", &figure::when(trace.timestamp, &ctx.time)))
             @if let Some(nanos) = lasted { (fact("Duration", &html! { (figure::duration(nanos)) })) }
             @if let Some(agent) = &trace.agent { (fact("Agent", &html! { bdi { (agent) } })) }
+            @if let Some(served) = served { (fact("Agent version", served)) }
             @if let Some(user) = &trace.user {
                 (fact("User", &html! { a href=(ctx.to(&["users", user])) { bdi { (user) } } }))
             }

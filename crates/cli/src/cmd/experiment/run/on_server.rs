@@ -26,6 +26,7 @@ pub(super) async fn execute(
     name: &str,
 ) -> anyhow::Result<RunEnd> {
     ensure!(args.concurrency.is_none(), "--concurrency is the target's own on a server");
+    ensure!(args.agent_version.is_none(), "--agent-version needs a target file");
     let now = SystemBackoffClock.now();
     let run = args.run.clone().unwrap_or_else(|| format!("{name} {now}"));
     let target = ExperimentTarget {
