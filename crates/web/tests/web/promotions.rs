@@ -95,6 +95,7 @@ async fn run(site: &Site) {
         run: "a".to_owned(),
         target,
         evaluators: vec!["exact".to_owned()],
+        evaluator_versions: std::collections::BTreeMap::new(),
         repeats: 1,
         filter: None,
         limit: None,
@@ -147,6 +148,7 @@ async fn evidence(site: &Site, promotion: &str) {
         score: None,
         rule: GateRule { min_accuracy: Some(0.7), ..GateRule::default() },
         look: Look::Only,
+        judged_again: Vec::new(),
     };
     let (decided, _) = decide(gate, order).await.unwrap();
     let context = PromoteContext { gate, can_deploy: false };
