@@ -6,6 +6,8 @@ mod timeline;
 /// Models, agents and users.
 mod agents;
 mod words;
+/// What people say of answers and sessions.
+mod remarks;
 /// The texts, from data files.
 mod script;
 /// What a trace consists of.

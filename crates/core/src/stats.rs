@@ -18,6 +18,8 @@ pub mod interval;
 pub mod logistic;
 /// Permutation tests for several measures at once.
 pub mod permutation;
+/// Differences that a test is likely to find.
+pub mod power;
 /// Prediction-powered means: labels of a few, predictions of all.
 pub mod prediction_powered;
 /// True prevalence behind an imperfect judge (Rogan–Gladen).

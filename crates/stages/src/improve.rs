@@ -58,7 +58,8 @@ impl AdviceInput<'_> {
     fn kept(&self) -> Option<Advice> {
         let known = self.known?;
         let shown = known.advice.shown_hash.as_ref()?;
-        let is_same = shown_hash(self.synthesis, self.marks).as_ref() == Some(shown);
+        let is_same =
+            shown_hash(self.synthesis, self.marks, self.templates).as_ref() == Some(shown);
         is_same.then(|| Advice {
             suggestions: known.suggestions.clone(),
             origin: known.advice.clone(),
@@ -82,7 +83,7 @@ pub(super) async fn advise(adviser: Option<&SuggestionModel>, shown: AdviceInput
             .unwrap_or_else(|| from_templates(AdviceOrigin::default(), JudgingCost::default()));
     };
     let seed = &adviser.judge.briefing.seed;
-    let Some(case) = AdviceCase::new(shown.synthesis, shown.marks, seed) else {
+    let Some(case) = AdviceCase::new(shown.synthesis, shown.marks, (shown.templates, seed)) else {
         return from_templates(AdviceOrigin::default(), JudgingCost::default());
     };
     let origin = case.origin(&adviser.judge.name, &adviser.words);

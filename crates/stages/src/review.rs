@@ -48,6 +48,7 @@ use ratchet_core::quality::calibration::{
     self, Agreement, Calibration, LabelledSession, Statistic, THRESHOLD,
 };
 use ratchet_core::quality::label::{DATASET, Label, LabelOrigin};
+use ratchet_core::quality::synthesis::JudgeVersion;
 use ratchet_core::stats::agreement::RatingPair;
 
 use crate::score::ScoreError;
@@ -81,7 +82,7 @@ pub struct JudgeSelection<'a> {
     pub dataset: &'a str,
     /// The rubric that both go by.
     pub rubric: &'a Rubric,
-    /// The judge's name; `None` for the first judge of each session.
+    /// The judge, by its name or with its versions in words; `None` for the one with most labels.
     pub judge: Option<&'a str>,
 }
 
@@ -99,12 +100,27 @@ pub async fn correlation(
     Ok(held.calibration(rubric, THRESHOLD).correlation())
 }
 
+/// The version of a judge with most sessions; among equals the first.
+fn most_common(spoken: &BTreeMap<SessionId, JudgeScore>) -> Option<JudgeVersion> {
+    let mut counts: BTreeMap<&JudgeVersion, usize> = BTreeMap::new();
+    for score in spoken.values() {
+        *counts.entry(&score.by).or_default() += 1;
+    }
+    let most = counts.into_iter().rev().max_by_key(|(_, count)| *count);
+    most.map(|(judge, _)| judge.clone())
+}
+
 /// Human labels and judge scores of the labelled sessions.
 #[derive(Clone, Debug, Default)]
 pub struct LabelComparison {
     pub labels: Vec<Label>,
+    /// The judge that is compared: of those chosen, the version with most labels. Figures never mix
+    /// judges.
+    pub judge: Option<JudgeVersion>,
     /// The judge's first scores of each session.
     pub spoken: BTreeMap<SessionId, JudgeScore>,
+    /// The judges that scored other labelled sessions first, and how many; most first.
+    pub others: Vec<(JudgeVersion, u64)>,
     /// All sessions that were drawn for labelling.
     pub drawn: Vec<LabelOrigin>,
 }
@@ -120,18 +136,35 @@ impl LabelComparison {
         whom: JudgeSelection<'_>,
     ) -> Result<Self, ReviewError> {
         let labels = labels::all((source, sink), (whom.dataset, whom.rubric)).await?;
-        let mut spoken = BTreeMap::new();
+        let mut spoken: BTreeMap<SessionId, JudgeScore> = BTreeMap::new();
+        let mut others: BTreeMap<JudgeVersion, u64> = BTreeMap::new();
         for label in &labels {
             if spoken.contains_key(&label.session) {
                 continue;
             }
-            let first =
-                judge_scores::first(source, &label.session, whom.rubric, whom.judge).await?;
-            spoken.extend(first.map(|first| (label.session.clone(), first)));
+            let verdicts = judge_scores::verdicts(source, &label.session, whom.rubric).await?;
+            let is_chosen = |it: &&JudgeScore| whom.judge.is_none_or(|name| it.is_by(name));
+            match verdicts.iter().find(is_chosen).or(verdicts.first()).cloned() {
+                Some(first) if is_chosen(&&first) => {
+                    spoken.insert(label.session.clone(), first);
+                }
+                Some(first) => *others.entry(first.by).or_default() += 1,
+                None => {}
+            }
         }
+        let judge = most_common(&spoken);
+        spoken.retain(|_, score| {
+            let is_it = Some(&score.by) == judge.as_ref();
+            if !is_it {
+                *others.entry(score.by.clone()).or_default() += 1;
+            }
+            is_it
+        });
+        let mut others: Vec<(JudgeVersion, u64)> = others.into_iter().collect();
+        others.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         let drawn = labels::asked(sink, whom.dataset).await?;
         let drawn = drawn.into_iter().map(|(_, draw)| draw).collect();
-        Ok(Self { labels, spoken, drawn })
+        Ok(Self { labels, judge, spoken, others, drawn })
     }
 
     /// Labels and scores of the rubric's dimensions.
@@ -168,10 +201,7 @@ impl LabelComparison {
 
     /// How many sessions people labelled.
     pub fn labelled(&self) -> usize {
-        let mut sessions: Vec<_> = self.labels.iter().map(|label| &label.session).collect();
-        sessions.sort();
-        sessions.dedup();
-        sessions.len()
+        self.sessions().len()
     }
 
     /// The people who labelled, by name.
@@ -182,13 +212,18 @@ impl LabelComparison {
         people
     }
 
-    /// The judges whose first scores were read, with the rubric's version, and how often.
-    pub fn judges(&self) -> BTreeMap<(String, u32), u64> {
-        let mut judges = BTreeMap::new();
-        for spoken in self.spoken.values() {
-            *judges.entry((spoken.judge.clone(), spoken.version)).or_default() += 1;
-        }
-        judges
+    /// The judges whose first scores were read, and of how many sessions; the compared one first.
+    pub fn judges(&self) -> Vec<(JudgeVersion, u64)> {
+        let compared = self.judge.clone().map(|judge| (judge, self.spoken.len() as u64));
+        compared.into_iter().chain(self.others.iter().cloned()).collect()
+    }
+
+    /// The sessions that people labelled, sorted.
+    pub fn sessions(&self) -> Vec<SessionId> {
+        let mut sessions: Vec<_> = self.labels.iter().map(|label| label.session.clone()).collect();
+        sessions.sort();
+        sessions.dedup();
+        sessions
     }
 
     /// Drafts of criteria that address the differences between judge and people: one for each

@@ -2,6 +2,7 @@
 //! scores there are.
 
 use ratchet_core::id::{ObservationId, TraceId};
+use ratchet_core::quality::synthesis::JudgeVersion;
 use ratchet_core::record::score::{ScoreSource, ScoreValue};
 use ratchet_core::time::Timestamp;
 
@@ -45,8 +46,10 @@ pub struct Sample {
 pub struct ScoreValueRow {
     pub value: ScoreValue,
     pub source: ScoreSource,
-    /// The judge that its metadata names.
-    pub judge: Option<String>,
+    /// The judge and versions that its metadata names.
+    pub judge: JudgeVersion,
+    /// Whether a newer verdict of the judge took its place.
+    pub is_superseded: bool,
     /// When it was first recorded.
     pub timestamp: Timestamp,
 }

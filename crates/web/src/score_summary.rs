@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
+use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::judge::offline;
+use ratchet_core::quality::synthesis::JudgeVersion;
 use ratchet_core::record::score::{DataType, Score, ScoreSource, ScoreTarget, ScoreValue};
 use ratchet_core::stats::bounded;
 use ratchet_core::stats::distribution::{self, HistogramBin};
@@ -21,6 +23,8 @@ pub(crate) struct ScoreSummary {
     pub(crate) source: ScoreSource,
     /// Who really judged.
     pub(crate) decider: Decider,
+    /// Name and versions of the judge, where the scores say.
+    pub(crate) judge: JudgeVersion,
     /// Data type of the values.
     pub(crate) data_type: DataType,
     pub(crate) together: ScoreAggregate,
@@ -43,32 +47,43 @@ pub(crate) enum ScoreAggregate {
 }
 
 /// What the scores of a part have in common.
-type PartKey = (ScoreSource, DataType, Decider);
+type PartKey = (ScoreSource, DataType, Decider, JudgeVersion);
 
-/// Splits a sample by source, data type and who judged, most frequent first.
+/// Splits a sample by source, data type, judge and its version, most frequent first. Verdicts that a
+/// newer one took the place of are left out.
 pub(crate) fn parts(sample: &Sample) -> Vec<ScoreSummary> {
     let mut parts: BTreeMap<PartKey, Vec<&ScoreValueRow>> = BTreeMap::new();
-    for judgement in &sample.judgements {
-        let decider = row_decider(&sample.name, judgement);
-        let key = (judgement.source, judgement.value.data_type(), decider);
-        parts.entry(key).or_default().push(judgement);
+    for judgement in sample.judgements.iter().filter(|judgement| !judgement.is_superseded) {
+        parts.entry(part_key(&sample.name, judgement)).or_default().push(judgement);
     }
-    let judged =
-        |((source, data_type, decider), judgements): (PartKey, Vec<&ScoreValueRow>)| ScoreSummary {
+    let judged = |(key, judgements): (PartKey, Vec<&ScoreValueRow>)| {
+        let (source, data_type, decider, judge) = key;
+        let times = judgements.iter().map(|judgement| judgement.timestamp);
+        ScoreSummary {
             source,
             decider,
+            judge,
             data_type,
             together: together(data_type, &judgements),
             n: judgements.len() as u64,
-            last_at: judgements
-                .iter()
-                .map(|judgement| judgement.timestamp)
-                .max()
-                .unwrap_or_default(),
-        };
+            last_at: times.max().unwrap_or_default(),
+        }
+    };
     let mut parts: Vec<ScoreSummary> = parts.into_iter().map(judged).collect();
     parts.sort_by_key(|part| std::cmp::Reverse(part.n));
     parts
+}
+
+fn part_key(name: &str, row: &ScoreValueRow) -> PartKey {
+    (row.source, row.value.data_type(), row_decider(name, row), row.judge.clone())
+}
+
+impl ScoreSummary {
+    /// Whether the summary counts a score of this name.
+    pub(crate) fn counts(&self, name: &str, row: &ScoreValueRow) -> bool {
+        let own = (self.source, self.data_type, self.decider, self.judge.clone());
+        !row.is_superseded && part_key(name, row) == own
+    }
 }
 
 fn together(data_type: DataType, judgements: &[&ScoreValueRow]) -> ScoreAggregate {
@@ -125,10 +140,25 @@ pub(crate) const fn source_name(source: ScoreSource) -> &'static str {
 /// Who judged the scores of a part.
 pub(crate) fn judge_badge(part: &ScoreSummary) -> Markup {
     html! {
-        span title={ "source " (part.source.as_str()) } {
+        span title={ "source " (part.source.as_str())
+                     @if let Some(judge) = judge_words(&part.judge) { ", by " (judge.exact) } } {
             (badge::decided(part.decider, part.decider.name()))
+            @if let Some(judge) = judge_words(&part.judge) { " " span.muted { bdi { (judge.plain) } } }
         }
     }
+}
+
+/// A judge with its rubric version in words.
+pub(crate) struct JudgeWords {
+    pub(crate) plain: String,
+    /// The same, with the judge's own version.
+    pub(crate) exact: String,
+}
+
+/// Names a judge; `None` where scores do not say.
+pub(crate) fn judge_words(judge: &JudgeVersion) -> Option<JudgeWords> {
+    let is_known = !judge.judge.is_empty();
+    is_known.then(|| JudgeWords { plain: judge.words(), exact: judge.exact_words() })
 }
 
 /// Name of thumbs in user feedback.
@@ -151,7 +181,7 @@ pub(crate) fn decider(score: &Score) -> Decider {
 
 /// Who judged a score of a sample.
 pub(crate) fn row_decider(name: &str, row: &ScoreValueRow) -> Decider {
-    judged_by(row.source, name, row.judge.as_deref())
+    judged_by(row.source, name, Some(row.judge.judge.as_str()).filter(|judge| !judge.is_empty()))
 }
 
 /// Name of the judge for people.
@@ -178,11 +208,12 @@ pub(crate) fn total(total: u64) -> String {
     format!("{more}{}", figure::grouped(total))
 }
 
-/// A mean with its interval: `0.84 ± 0.05`.
+/// A mean with its interval: `0.84`, `0.71 to 0.92`. Intervals of bounded values are not symmetric.
 pub(crate) fn mean(estimate: Estimate) -> (String, Option<String>) {
-    let half = estimate.interval.map(|interval| (interval.upper - interval.lower) / 2.0);
-    let half = half.map(|half| format!("± {}", figure::number(half)));
-    (figure::number(estimate.value), half)
+    let ends = estimate.interval.map(|interval| {
+        format!("{} to {}", figure::number(interval.lower), figure::number(interval.upper))
+    });
+    (figure::number(estimate.value), ends)
 }
 
 /// A share with its interval: `84%`, `79 to 88%`.
@@ -233,14 +264,30 @@ pub(crate) fn link(ctx: &RequestContext, name: &str) -> Link {
     }
 }
 
-/// Link to the target of a score.
-pub(crate) fn target(target: &ScoreTarget, ctx: &RequestContext) -> Markup {
+/// What the targets of scores are called: first requests of sessions, and names of traces.
+#[derive(Debug, Default)]
+pub(crate) struct TargetTitles {
+    pub(crate) sessions: BTreeMap<SessionId, String>,
+    pub(crate) traces: BTreeMap<TraceId, String>,
+}
+
+/// Link to the target of a score, by its title where there is one.
+pub(crate) fn target(target: &ScoreTarget, titles: &TargetTitles, ctx: &RequestContext) -> Markup {
     let short = |id: String| id.chars().take(12).collect::<String>();
+    let named = |kind: &str, title: Option<&String>, id: String| {
+        html! {
+            (kind) " "
+            @match title {
+                Some(title) => { bdi { (ratchet_core::record::limit::elide(title, 80)) } },
+                None => { code { (short(id)) } },
+            }
+        }
+    };
     html! {
         @match target {
             ScoreTarget::Trace(trace) => {
                 a href=(ctx.to(&["traces", &trace.to_string()])) title=(trace) {
-                    "trace " code { (short(trace.to_string())) }
+                    (named("trace", titles.traces.get(trace), trace.to_string()))
                 }
             },
             ScoreTarget::Observation(trace, observation) => {
@@ -251,7 +298,7 @@ pub(crate) fn target(target: &ScoreTarget, ctx: &RequestContext) -> Markup {
             },
             ScoreTarget::Session(session) => {
                 a href=(ctx.to(&["sessions", &session.to_string()])) title=(session) {
-                    "session " code { (short(session.to_string())) }
+                    (named("session", titles.sessions.get(session), session.to_string()))
                 }
             },
             ScoreTarget::DatasetRun(run) => { "run " code title=(run) { (short(run.clone())) } },
@@ -264,8 +311,10 @@ mod tests {
     use super::*;
 
     fn judgement(value: ScoreValue, source: ScoreSource) -> ScoreValueRow {
-        let judge = Some(offline::NAME.to_owned()).filter(|_| source == ScoreSource::Eval);
-        ScoreValueRow { value, source, judge, timestamp: Timestamp::from_millis(1) }
+        let judge = if source == ScoreSource::Eval { offline::NAME } else { "" };
+        let judge = JudgeVersion { judge: judge.to_owned(), ..JudgeVersion::default() };
+        let timestamp = Timestamp::from_millis(1);
+        ScoreValueRow { value, source, judge, is_superseded: false, timestamp }
     }
 
     #[test]
@@ -285,6 +334,28 @@ mod tests {
             panic!("{parts:?}")
         };
         assert_eq!(mean(*numbers), ("0.5".to_owned(), None), "one number has no interval");
+    }
+
+    #[test]
+    fn versions_of_a_judge_stand_apart_and_superseded_verdicts_do_not_count() {
+        let by = |version: &str, is_superseded| {
+            let one = judgement(ScoreValue::Numeric(1.0), ScoreSource::Eval);
+            let judge = JudgeVersion { version: Some(version.to_owned()), ..one.judge.clone() };
+            ScoreValueRow { judge, is_superseded, ..one }
+        };
+        let judgements = vec![by("1", true), by("1", false), by("2", false), by("2", false)];
+        let parts = parts(&Sample { name: "q".into(), total: 4, judgements });
+        let counts: Vec<u64> = parts.iter().map(|part| part.n).collect();
+        assert_eq!(counts, [2, 1]);
+    }
+
+    /// Nothing is above 1 on a scale that ends there.
+    #[test]
+    fn the_interval_of_a_mean_stays_on_its_scale() {
+        let estimate = bounded::mean_of_scores(&[1.0; 4]).unwrap();
+        let (value, ends) = mean(estimate);
+        assert_eq!(value, "1");
+        assert!(ends.as_ref().is_some_and(|ends| ends.ends_with(" to 1")), "{ends:?}");
     }
 
     #[test]

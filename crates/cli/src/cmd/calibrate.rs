@@ -10,8 +10,10 @@ mod signals;
 mod success;
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 
 use clap::Args;
+use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::{self, Rubric};
 use ratchet_core::quality::calibration::draft::CriterionDraft;
 use ratchet_core::quality::calibration::panel::{self, PanelDrift};
@@ -25,6 +27,7 @@ use ratchet_stages::score::attach::Attach;
 use ratchet_stages::score::judge::Judge;
 use ratchet_stages::score::select_sessions::SessionFilter;
 use ratchet_stages::score::{self, Request, Rescore, ScoringContext, WritePolicy};
+use ratchet_stages::source::session_title::session_titles;
 use uuid::Uuid;
 
 use super::score::{JudgeArgs, ScoringReporter, scoring_context};
@@ -96,6 +99,8 @@ struct Found {
     rubric: Rubric,
     held: LabelComparison,
     calibration: Calibration,
+    /// First requests of the sessions with the largest disagreements.
+    titles: BTreeMap<SessionId, String>,
     drafts: Vec<CriterionDraft>,
     /// What the drafts would change, if they were tried.
     trial: Option<DraftTrial>,
@@ -155,6 +160,8 @@ async fn calibrate(
         JudgeSelection { dataset: &args.dataset, rubric: &rubric, judge: args.of.as_deref() };
     let held = LabelComparison::read(ctx.source, ctx.sink, whom).await?;
     let calibration = held.calibration(&rubric, args.threshold);
+    let apart = calibration.apart.iter().take(view::APART).map(|one| one.session.clone());
+    let titles = session_titles(ctx.source, apart.collect()).await?;
     let judge = args.judge.open(target).await?;
     let sat = match args.panel {
         true => {
@@ -181,6 +188,7 @@ async fn calibrate(
         rubric,
         held,
         calibration,
+        titles,
         drafts,
         trial: None,
         sat,

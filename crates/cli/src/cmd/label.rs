@@ -11,7 +11,6 @@ use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::{self, Rubric};
 use ratchet_core::quality::label::table::within;
 use ratchet_core::quality::label::{DATASET, Label, LabelOrigin, MAX_BY};
-use ratchet_core::review::session_sample::SIZE;
 use ratchet_server::clock::Clock;
 use ratchet_stages::data_target::ScoringTarget;
 use ratchet_stages::review::answer::Submission;
@@ -66,9 +65,9 @@ struct LabelArgs {
     /// Sample from sessions scored in the last N days
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
     days: u16,
-    /// Sample size per week
-    #[arg(long, value_name = "N", default_value_t = SIZE)]
-    size: usize,
+    /// Sample size per week [default: 50 in the first week, then 10]
+    #[arg(long, value_name = "N")]
+    size: Option<usize>,
     #[command(flatten)]
     who: WhoArgs,
     #[command(flatten)]
@@ -214,8 +213,8 @@ async fn label_each(
             }
         }
         kept += 1;
-        let judged = judge_scores::first(&target.source, &label.session, rubric, None).await?;
-        print(&ask::revealed(&label, judged.as_ref(), rubric))?;
+        let judged = judge_scores::verdicts(&target.source, &label.session, rubric).await?;
+        print(&ask::revealed(&label, judged.first(), rubric))?;
     }
     Ok(kept)
 }

@@ -22,6 +22,7 @@ use ratchet_stages::score::previous_scores::PreviousScores;
 use ratchet_stages::score::sample::SampleRate;
 use ratchet_stages::score::select_sessions::{MIN_OBSERVATIONS, SessionCriteria, SessionFilter};
 use ratchet_stages::score::{self, Request, Rescore, ScoringContext, WritePolicy};
+use ratchet_stages::source::session_title::session_titles;
 
 use crate::data_target::{self, ScoringArgs};
 use crate::exit::Outcome;
@@ -145,6 +146,9 @@ struct ScoreArgs {
     /// Sample rate, such as 0.2; deterministic
     #[arg(long, value_name = "RATE", value_parser = sample)]
     sample: Option<SampleRate>,
+    /// Show all sessions, with all dimensions
+    #[arg(long)]
+    wide: bool,
     #[command(flatten)]
     how: HowArgs,
 }
@@ -173,7 +177,8 @@ pub(crate) fn run(command: &ScoreCommand) -> anyhow::Result<Outcome> {
         match &command.one {
             None => {
                 let args = &command.args;
-                supervised(&args.how, args.wanted(), report::table).await
+                let table = if args.wide { report::wide } else { report::short };
+                supervised(&args.how, args.wanted(), table).await
             }
             Some(One::Session(args)) => one_session(args).await,
             Some(One::Prompt(args)) => external_verdicts::prompt(args).await,
@@ -232,7 +237,10 @@ async fn supervised(
         }
         let view = scored(target, &ctx, &request).await;
         reporter.done();
-        let view = view?;
+        let mut view = view?;
+        if !how.output.json {
+            view.titles = session_titles(&target.source, view.listed()).await?;
+        }
         how.output.show(&view, text)?;
         outcome.set(view.outcome());
         Ok(())

@@ -1,6 +1,10 @@
+use std::collections::BTreeMap;
+
 use clap::{Args, Subcommand};
+use ratchet_core::id::SessionId;
 use ratchet_core::quality::suggestion::Progress;
 use ratchet_server::clock::Clock;
+use ratchet_stages::source::session_title::session_titles;
 use ratchet_store::catalog::StoredSuggestion;
 use serde_json::{Value, json};
 
@@ -85,11 +89,20 @@ async fn list(args: &ListArgs) -> anyhow::Result<Outcome> {
 }
 
 async fn show(args: &OneArgs) -> anyhow::Result<Outcome> {
-    let kept = all(&args.target).await?.into_iter().find(|kept| kept.id == args.id);
-    let kept = kept.ok_or_else(|| {
-        anyhow::anyhow!("suggestion {} not found; see `ratchet suggestions list`", args.id)
-    })?;
-    args.output.show(&view(&kept), |_| one_text(&kept))?;
+    let (kept, titles) =
+        data_target::with_scoring(&args.target, "ratchet suggestions", async |target| {
+            let all = target.reports().await?.suggestions().await?;
+            let kept = all.into_iter().find(|kept| kept.id == args.id);
+            let kept = kept.ok_or_else(|| {
+                anyhow::anyhow!("suggestion {} not found; see `ratchet suggestions list`", args.id)
+            })?;
+            let sessions = kept.suggestion.sessions.iter();
+            let sessions = sessions.filter_map(|id| SessionId::parse(id).ok()).collect();
+            let titles = session_titles(&target.source, sessions).await?;
+            Ok((kept, titles))
+        })
+        .await?;
+    args.output.show(&view(&kept), |_| one_text(&kept, &titles))?;
     Ok(Outcome::Done)
 }
 
@@ -139,7 +152,7 @@ fn row(kept: &StoredSuggestion) -> [String; 5] {
     .map(|cell| one_line(&cell))
 }
 
-fn one_text(kept: &StoredSuggestion) -> String {
+fn one_text(kept: &StoredSuggestion, titles: &BTreeMap<SessionId, String>) -> String {
     let suggestion = &kept.suggestion;
     let (severity, progress) = (suggestion.severity.as_str(), kept.progress.as_str());
     let mut lines = vec![
@@ -147,11 +160,16 @@ fn one_text(kept: &StoredSuggestion) -> String {
         String::new(),
         suggestion.reason.clone(),
         String::new(),
-        format!("Add to {}:", suggestion.edit.as_str()),
+        format!("{}:", suggestion.edit.words()),
     ];
     lines.extend(suggestion.text.lines().map(|line| format!("    {line}")));
     if !suggestion.sessions.is_empty() {
-        lines.extend([String::new(), format!("Sessions: {}", suggestion.sessions.join(", "))]);
+        lines.extend([String::new(), "Sessions:".to_owned()]);
+        lines.extend(suggestion.sessions.iter().map(|id| {
+            let title = titles.iter().find(|(session, _)| session.to_string() == *id);
+            let title = title.map(|(_, title)| format!("  {title}")).unwrap_or_default();
+            format!("    {id}{title}")
+        }));
     }
     lines.extend(
         kept.steps

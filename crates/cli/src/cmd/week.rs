@@ -195,6 +195,7 @@ async fn run_week(
         // The user of the command chooses the address.
         outbound: OutboundPolicy::unrestricted(),
         link: None,
+        labelling: None,
     };
     let ctx = ScoringContext {
         source: &target.source,

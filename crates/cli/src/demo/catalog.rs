@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::agents::{self, Environment};
 use super::conversation::Trial;
+use super::remarks::{Occasion, remark};
 use super::script::parse;
 use super::story::{Course, Run};
 use super::traffic::Traffic;
@@ -166,11 +167,8 @@ pub(crate) fn dataset() -> &'static str {
 fn run_score(trial: &Trial) -> Value {
     let run = &trial.run;
     let is_right = run.course == Course::Good;
-    let why = if is_right {
-        "Answers what was asked, from the order itself."
-    } else {
-        "The order was not looked up, and the customer is sent away."
-    };
+    let occasion = if is_right { Occasion::RightRun } else { Occasion::WrongRun };
+    let why = remark(occasion, &wire::hex(&run.id), &[]);
     json!({
         "id": format!("accuracy-{}", wire::hex(&run.id)),
         "traceId": wire::hex(&run.id),

@@ -10,6 +10,7 @@ use ratchet_core::time::Timestamp;
 use serde::Serialize;
 
 use super::ledger::{Ledger, PlantedSession};
+use super::remarks::{Occasion, remark};
 use super::seeded_random::Chance;
 use super::story::Course;
 use super::timeline::MINUTE;
@@ -59,7 +60,7 @@ pub(crate) fn labels(
                 session: session.clone(),
                 by: (*by).to_owned(),
                 at: now.plus_nanos(2 * minutes * MINUTE),
-                why: why(planted),
+                why: why(planted, &format!("{by} {session}")),
                 rubric: rubric.name.clone(),
                 marks: marks(planted, chance),
                 drawn: Some(origin.clone()),
@@ -71,13 +72,18 @@ pub(crate) fn labels(
     labels
 }
 
-fn why(planted: &PlantedSession) -> Option<String> {
+fn why(planted: &PlantedSession, about: &str) -> Option<String> {
+    let turns = planted.traces.to_string();
     let failing = planted.tool_errors.iter().max_by_key(|(_, count)| **count);
     match planted.course {
         Course::Good => None,
-        Course::Rocky => Some("The user had to correct it once.".to_owned()),
+        Course::Rocky => {
+            Some(remark(Occasion::Corrected, about, &[("turns", &turns), ("agent", planted.agent)]))
+        }
         Course::Failing => failing.map(|(tool, count)| {
-            format!("{tool} failed {count} times and the request stayed open.")
+            let count = count.to_string();
+            let slots = [("tool", *tool), ("count", count.as_str()), ("agent", planted.agent)];
+            remark(Occasion::Unfinished, about, &slots)
         }),
     }
 }
@@ -130,7 +136,8 @@ pub(crate) fn scripted_verdicts(
             (PLANTED_DRIFT.dimension.to_owned(), completion + added),
         ]);
         let (session, who, week) = (session.clone(), who.clone(), week.to_owned());
-        Some(PanelVerdict { session, who, week, marks })
+        let version = Some("scripted-1".to_owned());
+        Some(PanelVerdict { session, who, version, week, marks })
     };
     labelled.iter().take(SIZE).filter_map(verdict).collect()
 }

@@ -128,6 +128,7 @@ impl DemoScoring<'_> {
             hooks: Vec::new(),
             outbound: OutboundPolicy::unrestricted(),
             link: None,
+            labelling: None,
             files: Some((self.data.clone(), self.project.clone())),
         };
         let now = self.after(week, REPORT);
@@ -138,7 +139,7 @@ impl DemoScoring<'_> {
 
     /// Draws a sample of the first week and labels it.
     async fn label(&self, target: &ScoringTarget, rubric: &Rubric) -> anyhow::Result<Vec<Label>> {
-        let plan = SamplePlan { dataset: DATASET, rubric, days: 14, size: SAMPLE };
+        let plan = SamplePlan { dataset: DATASET, rubric, days: 14, size: Some(SAMPLE) };
         let drawn_at = self.after(&self.timeline.first, DRAW);
         let drawn = sampling::this_week(&target.source, &target.sink, plan, drawn_at).await?;
         let now = self.after(&self.timeline.first, LABEL);

@@ -3,10 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ratchet_core::calendar::Zone;
+use ratchet_core::id::SessionId;
+use ratchet_core::judge::rubric;
+use ratchet_core::quality::label::LabelOrigin;
+use ratchet_core::review::session_sample::Band;
 use ratchet_core::time::Timestamp;
 
 use super::agents::{ANALYST, CODING, Environment, SUPPORT};
 use super::ledger::Ledger;
+use super::remarks::{self, Occasion, remark};
+use super::review;
 use super::story::{Course, Message, Run, Step, Work};
 use super::timeline::{DAY, Timeline};
 use super::traffic::{self, Traffic};
@@ -14,6 +20,8 @@ use super::wire;
 
 /// Sentences of more words than this are not often said twice.
 const FEW_WORDS: usize = 5;
+/// More answers than the reviewers of a demo remark on.
+const ANSWERS: usize = 120;
 /// How often at most, in two weeks and a bit.
 const MOST: usize = 12;
 
@@ -112,6 +120,48 @@ fn no_sentence_is_said_again_and_again() {
         }
         let mut often: Vec<_> = counts.into_iter().filter(|(_, count)| *count > MOST).collect();
         often.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        assert!(often.is_empty(), "{often:#?}");
+    }
+}
+
+/// What people say of sessions and answers: reviewers' comments, notes on judges, labels and runs.
+fn remarked(seed: u64) -> Vec<String> {
+    let traffic = traffic(seed);
+    let ledger = Ledger::new(seed, &timeline(), &traffic);
+    let rubric = rubric::shipped().next().unwrap();
+    let origin = LabelOrigin {
+        week: "2026-11-08".to_owned(),
+        seed: String::new(),
+        band: Band::Fair,
+        agent: None,
+        population: 1,
+        taken: 1,
+    };
+    let ids = ledger.sessions.keys().map(|id| SessionId::parse(id).unwrap());
+    let drawn: Vec<(SessionId, LabelOrigin)> = ids.map(|id| (id, origin.clone())).collect();
+    let labels = review::labels(&ledger, rubric, &drawn, timeline().end);
+    let mut texts: Vec<String> = labels.into_iter().filter_map(|label| label.why).collect();
+    for run in traffic.runs.iter().take(ANSWERS) {
+        let (id, slots) = (wire::hex(&run.id), [("agent", run.agent.name)]);
+        let (why, right) = remarks::wrong(&id, &slots);
+        let notes = [Occasion::JudgeTooKind, Occasion::JudgeTooStrict];
+        texts.extend([why, right]);
+        texts.extend(notes.map(|occasion| remark(occasion, &id, &slots)));
+    }
+    texts
+}
+
+#[test]
+fn what_people_remark_differs() {
+    for seed in [1, 5] {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        let texts = remarked(seed);
+        assert!(texts.len() > 4 * ANSWERS, "labels have remarks, too");
+        for text in texts {
+            assert!(!text.contains(['{', '[', '\n']) && !text.contains("  "), "{text}");
+            *counts.entry(text).or_default() += 1;
+        }
+        let often: Vec<_> = counts.into_iter().filter(|(_, count)| *count > MOST).collect();
         assert!(often.is_empty(), "{often:#?}");
     }
 }

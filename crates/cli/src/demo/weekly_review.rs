@@ -19,6 +19,7 @@ use ratchet_store::project::ProjectId;
 use ratchet_store::query::PageNumber;
 
 use super::ledger::Ledger;
+use super::remarks::{self, Occasion, remark};
 use super::story::Course;
 use super::timeline::MINUTE;
 
@@ -26,28 +27,6 @@ use super::timeline::MINUTE;
 const REVIEWERS: [&str; 2] = ["ada.marsh", "noor.weber"];
 /// Everything of a demo's week.
 const ALL: u64 = 10_000;
-/// What reviewers say of a wrong answer, and what the right one would have been.
-const WRONG: [(&str, &str); 4] = [
-    (
-        "It says that it is done, and no tool call did it.",
-        "Say what could not be done and why, and offer to try again or to hand over to a person.",
-    ),
-    (
-        "The number does not come from a tool.",
-        "Name only values that a tool returned, with the date they are from.",
-    ),
-    (
-        "It did something else than what was asked.",
-        "Do what was asked first, and propose the rest as a next step.",
-    ),
-    (
-        "It gave up after a failed call.",
-        "Retry the failed call once with corrected arguments, then say plainly what is missing.",
-    ),
-];
-const JUDGE_TOO_KIND: &str = "The calls look clean, but the answer is wrong.";
-const JUDGE_TOO_STRICT: &str = "The failed call was retried, and the answer is right.";
-
 /// A week to be drawn and answered.
 #[derive(Debug)]
 pub(crate) struct ReviewedWeek<'a> {
@@ -133,10 +112,12 @@ impl ReviewedWeek<'_> {
     /// What a person says of a trace.
     fn says(&self, trace: &Trace, category: Category) -> Answer {
         let is_correct = self.is_correct(trace, category);
-        let (wrong, right) = WRONG[usize::from(chance(&trace.id, "why")) % WRONG.len()];
+        let agent = trace.agent.as_deref().unwrap_or("the agent");
+        let (id, slots) = (trace.id.to_string(), [("agent", agent)]);
+        let (wrong, right) = remarks::wrong(&id, &slots);
         let judge_error = match (category.judged_good(), is_correct) {
-            (Some(true), false) => Some(JUDGE_TOO_KIND.to_owned()),
-            (Some(false), true) => Some(JUDGE_TOO_STRICT.to_owned()),
+            (Some(true), false) => Some(remark(Occasion::JudgeTooKind, &id, &slots)),
+            (Some(false), true) => Some(remark(Occasion::JudgeTooStrict, &id, &slots)),
             _ => None,
         };
         let content = trace.content.as_ref();
@@ -155,7 +136,7 @@ impl ReviewedWeek<'_> {
         Answer {
             is_correct,
             helpfulness: Some(if is_correct { 1.0 } else { 0.0 }),
-            comment: (!is_correct).then(|| wrong.to_owned()),
+            comment: (!is_correct).then_some(wrong),
             judge_error,
             case,
             ..Answer::default()

@@ -88,4 +88,6 @@ pub enum NotationsError {
 }
 
 #[cfg(test)]
+mod golden;
+#[cfg(test)]
 mod tests;

@@ -115,6 +115,10 @@ pub enum TextDetail {
     Wide,
 }
 
+/// What the figures of the offline judge mean without labels.
+const UNCALIBRATED: &str =
+    "; uncalibrated: it ranks sessions, and only labels tell what a score means";
+
 /// Says who judged, and which sessions are not in the figures because others judged them; `None`
 /// where the scores do not say.
 pub fn judge_words(report: &WeekReport) -> Option<String> {
@@ -127,7 +131,8 @@ pub fn judge_words(report: &WeekReport) -> Option<String> {
         let sessions = counted(*count, "session");
         format!(" {sessions} scored by {} {are} not in these figures.", other.words())
     });
-    Some(format!("Scored by {}.{}", judge.words(), others.collect::<String>()))
+    let level = if report.synthesis.is_uncalibrated { UNCALIBRATED } else { "" };
+    Some(format!("Scored by {}{level}.{}", judge.words(), others.collect::<String>()))
 }
 
 /// Names what else happened in the sessions of an issue.

@@ -64,7 +64,7 @@ impl Severity {
     }
 }
 
-/// The type of file that a suggestion changes.
+/// What a suggestion changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Edit {
     /// The project's instructions file.
@@ -74,17 +74,31 @@ pub enum Edit {
     Skill,
     #[serde(rename = "prompt")]
     Prompt,
+    /// What is around the agent: its tools, their limits and permissions.
+    #[serde(rename = "system")]
+    System,
 }
 
 impl Edit {
     /// All types.
-    pub const ALL: [Self; 3] = [Self::Instructions, Self::Skill, Self::Prompt];
+    pub const ALL: [Self; 4] = [Self::Instructions, Self::Skill, Self::Prompt, Self::System];
 
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Instructions => "CLAUDE.md",
             Self::Skill => "skill",
             Self::Prompt => "prompt",
+            Self::System => "system",
+        }
+    }
+
+    /// Says what is to be done with the text of a suggestion.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Instructions => "Add to CLAUDE.md",
+            Self::Skill => "Add as a skill",
+            Self::Prompt => "Add to the prompt",
+            Self::System => "Change around the agent",
         }
     }
 
@@ -132,8 +146,8 @@ impl Progress {
 }
 
 /// Creates the suggestions of a week: one for each dimension under 0.7 and for each of the top
-/// three issues that at least three traces of two sessions show, most severe first. Duplicates are
-/// merged.
+/// three issues, where at least three traces of two sessions show it, most severe first. Duplicates
+/// are merged.
 pub fn suggest(week: &Synthesis, templates: &Templates) -> Vec<Suggestion> {
     let issues = week.issues.iter().filter(|issue| is_shown_often(issue)).take(TOP_ISSUES);
     let by_issue = issues.filter_map(|issue| of_issue(week, issue, templates));
@@ -177,12 +191,14 @@ fn of_dimension(
     standing: &DimensionStats,
     templates: &Templates,
 ) -> Option<Suggestion> {
-    if standing.n < MIN_SESSIONS {
+    let low = &standing.low;
+    if low.count < MIN_SESSIONS || low.traces < MIN_TRACES {
         return None;
     }
     let mut issues = week.issues.iter().filter(|issue| is_shown_often(issue));
     let issue = issues.find(|issue| issue.dimension == standing.name);
-    let kind = templates.kind(week.agents.iter().map(|one| (one.agent.as_deref(), one.sessions)));
+    // What is suggested is for the agents of the low sessions, not for those of most sessions.
+    let kind = templates.kind(low.agents.iter().map(|one| (one.agent.as_deref(), one.sessions)));
     let template = match issue {
         Some(issue) => templates.for_issue(&standing.name, &issue.key, kind),
         None => templates.for_dimension(&standing.name, kind),
@@ -192,8 +208,7 @@ fn of_dimension(
     let reason = format!("{}: mean {mean:.2} over {} {sessions}", standing.name, standing.n);
     let mut made = made(template, &standing.name, issue, severity(Some(standing)), reason);
     if made.sessions.is_empty() {
-        let poor = week.poor.iter().map(|outlier| outlier.session.clone());
-        made.sessions = poor.take(MAX_SESSIONS).collect();
+        made.sessions = low.sessions.iter().take(MAX_SESSIONS).cloned().collect();
     }
     Some(made)
 }

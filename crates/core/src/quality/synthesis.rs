@@ -1,6 +1,8 @@
 //! Synthesis of a week of scored sessions: means and changes by dimension, outliers, and common
 //! issues.
 
+/// Who gave a score.
+mod judge_version;
 /// Scores of sessions, and what is recorded of them.
 mod facts;
 /// Comparisons of weeks, releases and prompt versions.
@@ -17,6 +19,8 @@ mod outlier;
 mod issue;
 /// Titles of issues that the offline judge found.
 mod issue_title;
+/// Sessions with low scores.
+pub(crate) mod low;
 mod shown;
 /// Mean, change and trend of a dimension.
 mod standing;
@@ -29,6 +33,7 @@ use comparison::Family;
 use serde::{Deserialize, Serialize};
 
 use crate::judge::offline::Signal;
+use crate::judge::offline::success::EXPLANATION;
 
 pub use crate::judge::rubric::OVERALL;
 pub use agent::{AgentStats, CostStats, MeasureStats, VariantStats};
@@ -37,6 +42,8 @@ pub use days::DayStats;
 pub use facts::{RecordedFacts, SessionMarks};
 pub use finding::{ComparedGroup, DimensionChange, WeekFinding};
 pub use issue::{CommonIssue, Example, IssueShare};
+pub use judge_version::{JudgeVersion, SUPERSEDED_BY, is_superseded};
+pub use low::LowSessions;
 pub use outlier::{Outlier, Reason};
 pub use standing::{Change, DimensionStats, MIN_TO_ALARM, Marks, Slope, Trend, WEEKLY_LEVEL};
 
@@ -50,30 +57,6 @@ const TOO_FEW: &str = "needs 12 sessions in each group";
 pub const BELOW_TARGET: f64 = 0.7;
 /// The number of weeks in a synthesis, the current one included.
 pub const WEEKS: usize = 12;
-
-/// Who judged, by which rubric and instructions. Scores of different ones are never compared.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct JudgeVersion {
-    /// Name of the judge; empty where a score does not say.
-    pub judge: String,
-    pub rubric_version: Option<u64>,
-    /// Hash of all rubric text that a judge sees.
-    pub fingerprint: Option<String>,
-    /// Hash of the judge's instructions, or of its signals and what was fitted to labels.
-    #[serde(default)]
-    pub version: Option<String>,
-}
-
-impl JudgeVersion {
-    /// `offline, rubric version 3`.
-    pub fn words(&self) -> String {
-        let judge = if self.judge.is_empty() { "unknown judge" } else { &self.judge };
-        match self.rubric_version {
-            Some(version) => format!("{judge}, rubric version {version}"),
-            None => judge.to_owned(),
-        }
-    }
-}
 
 /// The score of one dimension.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -98,6 +81,9 @@ pub struct Synthesis {
     /// Sessions of the week that were scored by others.
     #[serde(default)]
     pub other_judges: Vec<(JudgeVersion, usize)>,
+    /// Whether the offline judge scored without a fit to labels.
+    #[serde(default)]
+    pub is_uncalibrated: bool,
     /// Earlier weeks of the synthesis with scores by anyone; `None` in old reports.
     #[serde(default)]
     pub earlier_weeks: Option<usize>,
@@ -150,9 +136,15 @@ pub fn synthesize(dimensions: &[&str], weeks: &[Vec<SessionMarks>]) -> Synthesis
         excellent: outlier::excellent(dimensions, sessions),
         poor: outlier::poor(dimensions, sessions),
         issues: issue::common(dimensions, sessions),
+        is_uncalibrated: judge.is_offline() && !sessions.iter().any(|one| is_calibrated(one)),
         judge,
         other_judges: judges,
     }
+}
+
+/// Whether a mark of a session comes from a fit to labels.
+fn is_calibrated(session: &SessionMarks) -> bool {
+    session.marks.values().any(|mark| mark.rationale.contains(EXPLANATION))
 }
 
 /// Returns the judges of a week with the number of their sessions, the most first.

@@ -5,6 +5,8 @@ use crate::id::SessionId;
 
 /// The default weekly sample size.
 pub const SIZE: usize = 10;
+/// The default size of the first sample of a dataset: enough to calibrate a judge.
+pub const FIRST_SIZE: usize = 50;
 /// The minimum sample per stratum, where the size allows.
 const MIN_PER_STRATUM: usize = 2;
 

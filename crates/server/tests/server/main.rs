@@ -20,6 +20,8 @@ mod client;
 mod sources;
 /// Reviews of a remote Langfuse.
 mod remote_review;
+/// Weekly reports by schedule.
+mod scheduled_reports;
 mod traces;
 /// The agent system with known defects, recorded over HTTP.
 mod planted_world;

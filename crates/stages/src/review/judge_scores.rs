@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::{Rubric, Scale};
 use ratchet_core::quality::calibration::{Marks, OVERALL, mark_of};
+use ratchet_core::quality::synthesis::JudgeVersion;
 use ratchet_core::record::score::{Score, ScoreSource};
 
 use crate::score::Scored;
@@ -16,6 +17,8 @@ pub struct JudgeScore {
     pub marks: Marks,
     pub reasons: BTreeMap<String, String>,
     pub judge: String,
+    /// The same, with versions.
+    pub by: JudgeVersion,
     /// The version of the rubric.
     pub version: u32,
     /// The first verdict on the session, the second …
@@ -29,24 +32,16 @@ pub(super) fn marks(scored: &Scored) -> Marks {
     given.chain(scored.overall.map(|overall| (OVERALL.to_owned(), overall))).collect()
 }
 
-/// Reads the first verdict of a judge on a session.
-///
-/// What other programs scored under the names of the rubric counts as the first verdict.
-///
-/// # Errors
-/// Fails if the source cannot be read.
-pub async fn first(
-    source: &Source,
-    session: &SessionId,
-    rubric: &Rubric,
-    judge: Option<&str>,
-) -> SourceResult<Option<JudgeScore>> {
-    let verdicts = verdicts(source, session, rubric).await?;
-    let mut wanted = verdicts.into_iter().filter(|it| judge.is_none_or(|judge| it.judge == judge));
-    Ok(wanted.next())
+impl JudgeScore {
+    /// Whether a judge gave it, by its name or with its versions in words.
+    pub fn is_by(&self, judge: &str) -> bool {
+        self.judge == judge || self.by.exact_words() == judge
+    }
 }
 
 /// Reads all verdicts on a session, oldest first.
+///
+/// What other programs scored under the names of the rubric counts as the first verdict.
 ///
 /// # Errors
 /// Fails if the source cannot be read.
@@ -71,6 +66,7 @@ fn grouped(scores: &[Score], session: &SessionId, rubric: &Rubric) -> Vec<JudgeS
         let generation = count(score, "generation").unwrap_or(1);
         let spoken = verdicts.entry(generation).or_insert_with(|| JudgeScore {
             judge: text(score, "judge").unwrap_or_else(|| "unknown".to_owned()),
+            by: JudgeVersion::of(score),
             version: count(score, "rubric_version").unwrap_or(1),
             generation,
             ..JudgeScore::default()

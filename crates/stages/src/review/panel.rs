@@ -48,8 +48,7 @@ pub async fn rejudge_panel(
     } else {
         let whom = JudgeSelection { dataset: labels, rubric: &request.rubric, judge: None };
         let held = LabelComparison::read(ctx.source, ctx.sink, whom).await?;
-        let labelled = held.labelled_sessions(&request.rubric).into_iter().map(|one| one.session);
-        panel::members(&[], &who, &labelled.collect::<Vec<_>>())
+        panel::members(&[], &who, &held.sessions())
     };
     let is_heard = |verdict: &&PanelVerdict| verdict.who == who && verdict.week == week;
     let heard: BTreeSet<&SessionId> =
@@ -70,6 +69,7 @@ pub async fn rejudge_panel(
     let verdicts = report.sessions.iter().map(|scored| PanelVerdict {
         session: scored.session.clone(),
         who: who.clone(),
+        version: Some(scored.judged.version.clone()),
         week: week.clone(),
         marks: judge_scores::marks(scored),
     });

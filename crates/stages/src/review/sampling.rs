@@ -6,7 +6,7 @@ use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::quality::calibration::OVERALL;
 use ratchet_core::quality::label::LabelOrigin;
 use ratchet_core::record::score::{Score, ScoreSource};
-use ratchet_core::review::session_sample::{self, Candidate};
+use ratchet_core::review::session_sample::{self, Candidate, FIRST_SIZE, SIZE};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::{Position, ScoreFilter, TimeWindow, TraceFilter};
 use ratchet_store::query::{
@@ -33,7 +33,8 @@ pub struct SamplePlan<'a> {
     pub rubric: &'a Rubric,
     /// Sessions scored in so many days.
     pub days: u16,
-    pub size: usize,
+    /// `None` for the usual size: 50 in the first week of a dataset, then 10.
+    pub size: Option<usize>,
 }
 
 /// Held while a sample is drawn, so that two people who ask at the same time get the same one. Only
@@ -55,6 +56,7 @@ pub async fn this_week(
     let _drawing = DRAWING.lock().await;
     let week = week(now);
     let mut asked = labels::asked(sink, asking.dataset).await?;
+    let usual = if asked.is_empty() { FIRST_SIZE } else { SIZE };
     asked.retain(|(_, draw)| draw.week == week);
     if !asked.is_empty() {
         enqueue(sink, asking, &asked, now).await?;
@@ -62,7 +64,7 @@ pub async fn this_week(
     }
     let candidates = candidates(source, asking, now).await?;
     let seed = format!("{}/{week}", asking.dataset);
-    let drawn = session_sample::draw(&candidates, asking.size, &seed);
+    let drawn = session_sample::draw(&candidates, asking.size.unwrap_or(usual), &seed);
     let drawn: Vec<_> = drawn
         .iter()
         .map(|drawn| (drawn.session.clone(), LabelOrigin::of(drawn, &week, &seed)))

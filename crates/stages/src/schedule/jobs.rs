@@ -4,11 +4,7 @@ use std::path::PathBuf;
 use ratchet_agent::error::ModelError;
 use ratchet_agent::judge::JudgeNameError;
 use ratchet_core::chat::notification::NotificationKind;
-use ratchet_core::id::SessionId;
-use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::message::Message;
-use ratchet_core::quality::label::DATASET;
-use ratchet_core::review::session_sample::SIZE;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::backoff_clock::SystemBackoffClock;
 use ratchet_remote::langfuse::client::TimeWindow;
@@ -22,9 +18,7 @@ use uuid::Uuid;
 use super::{DueRun, EnvironmentError, Scheduler, judge};
 use crate::review::alerts::{self, AlertTarget};
 use crate::review::review_site::{ReviewSite, ReviewSiteError};
-use crate::review::sampling::{self, SamplePlan};
 use crate::review::weekly_draw::{self, DrawReport, QueuePage};
-use crate::review::{ReviewError, labels};
 use crate::score::ScoringContext;
 use crate::score::attach::Attach;
 use crate::score::judge::Judge;
@@ -77,21 +71,6 @@ impl ScheduledJobError {
     }
 }
 
-/// Draws the week's sample for people to label; returns how many sessions wait.
-async fn draw_labels(
-    context: &ScoringContext<'_>,
-    rubric: &Rubric,
-) -> Result<usize, ScheduledJobError> {
-    let plan = SamplePlan { dataset: DATASET, rubric, days: 7, size: SIZE };
-    let now = (context.clock)();
-    let drawn = sampling::this_week(context.source, context.sink, plan, now).await;
-    let drawn = drawn.map_err(PipelineError::from)?;
-    let given = labels::read(context.sink, DATASET).await.map_err(ReviewError::from);
-    let given = given.map_err(PipelineError::from)?;
-    let is_open = |session: &SessionId| given.iter().all(|label| label.session != *session);
-    Ok(drawn.iter().filter(|(session, _)| is_open(session)).count())
-}
-
 fn chain(error: &(dyn Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |error| (*error).source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
@@ -137,6 +116,7 @@ impl Scheduler {
             outbound: self.outbound.clone(),
             link: Some(format!("{server}/project/{project}/reports/{}", week.days().0))
                 .filter(|_| scoring.scope.is_all()),
+            labelling: Some(format!("{server}/project/{project}/labels")),
         };
         // The report is the project's, also where its sessions are on another server.
         let archive = ReportStore::Catalog { catalog: &self.store.catalog, project };
@@ -144,15 +124,10 @@ impl Scheduler {
         if !scoring.scope.is_all() {
             return Ok(format!("{}: {}", scoring.scope.words(), delivered.line()));
         }
-        let waiting = draw_labels(context, &pipeline.scoring.rubric).await?;
         if delivered.done.saved.effect == ReportEffect::Made {
-            self.notify_report(run, (&delivered, waiting), (context.clock)()).await?;
+            self.notify_report(run, &delivered, (context.clock)()).await?;
         }
-        let waiting = match waiting {
-            0 => String::new(),
-            waiting => format!("; {waiting} sessions wait for labels"),
-        };
-        Ok(format!("{}{waiting}", delivered.line()))
+        Ok(delivered.line())
     }
 
     async fn score_sessions(
@@ -311,17 +286,13 @@ impl Scheduler {
     async fn notify_report(
         &self,
         run: &DueRun,
-        (delivered, waiting): (&WeekDelivery, usize),
+        delivered: &WeekDelivery,
         now: Timestamp,
     ) -> Result<(), ScheduledJobError> {
         let (project, report) = (run.project(), &delivered.done.report);
         let path = format!("/project/{project}/reports/{}", report.week);
         let url = format!("{}{path}", self.server);
-        let mut message = report.to_message(Some(url.clone()));
-        if waiting > 0 {
-            let labels = format!("{}/project/{project}/labels", self.server);
-            message.text += &format!(" {waiting} sessions wait for labels: {labels}");
-        }
+        let message = delivered.message.clone();
         // The report itself is too large for a push service.
         let data = json!({
             "project": project.as_str(),

@@ -1,5 +1,6 @@
 use ratchet_core::id::SessionId;
 use ratchet_core::payload::Json;
+pub use ratchet_core::quality::synthesis::SUPERSEDED_BY;
 use ratchet_core::record::score::{Score, ScoreSource};
 use ratchet_core::time::Timestamp;
 
@@ -19,8 +20,6 @@ pub const JUDGE: &str = "judge";
 pub const FINGERPRINT: &str = "fingerprint";
 /// The metadata of a score: when it was written.
 pub const SCORED_AT: &str = "scored_at";
-/// The metadata of a score: which generation took its place.
-pub const SUPERSEDED_BY: &str = "superseded_by";
 
 /// Existing scores of a session by one rubric.
 #[derive(Clone, Debug, Default, PartialEq)]

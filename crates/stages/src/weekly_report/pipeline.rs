@@ -6,8 +6,11 @@ use std::path::PathBuf;
 
 use ratchet_agent::error::ModelError;
 use ratchet_core::calendar::Week;
+use ratchet_core::id::SessionId;
+use ratchet_core::message::Message;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::quality::label::DATASET;
+use ratchet_core::quality::report::{WeekReport, counted};
 use ratchet_core::quality::suggestion::Templates;
 use ratchet_remote::backoff_clock::SystemBackoffClock;
 use ratchet_remote::langfuse::client::TimeWindow;
@@ -21,7 +24,8 @@ use super::session_scoring::{AT_ONCE, SessionScoring, WeekScored};
 use super::{
     ReportStore, SuggestionModel, WeekDone, WeekError, WeekRequest, learnings_file, report,
 };
-use crate::review::{ReviewError, panel};
+use crate::review::sampling::{self, SamplePlan};
+use crate::review::{ReviewError, labels, panel};
 use crate::score::judge::Judge;
 use crate::score::select_sessions::SessionFilter;
 use crate::score::{self, JudgingCost, Rescore, ScoreError, ScoringContext, WritePolicy};
@@ -45,6 +49,9 @@ pub struct WeeklyPipeline {
     pub outbound: OutboundPolicy,
     /// URL of the report's page.
     pub link: Option<String>,
+    /// URL of the page where sessions are labelled: the week's sample is drawn for it, and people
+    /// are told.
+    pub labelling: Option<String>,
 }
 
 /// The result of the pipeline.
@@ -52,6 +59,10 @@ pub struct WeeklyPipeline {
 pub struct WeekDelivery {
     pub done: WeekDone,
     pub scoring: WeekScored,
+    /// Sessions that wait for labels.
+    pub waiting: usize,
+    /// What people are told of the report.
+    pub message: Message,
 }
 
 /// Error of the pipeline.
@@ -117,8 +128,17 @@ impl WeekDelivery {
         let (week, headline) = (&self.done.report.week, self.done.report.headline());
         let note = self.done.report.advice.note.as_deref();
         let note = note.map(|note| format!(" {note}.")).unwrap_or_default();
-        format!("week {week}: {scored}, {effect}; {headline}{note}")
+        let waiting = match self.waiting {
+            0 => String::new(),
+            waiting => format!("; {} for labels", counted_waiting(waiting)),
+        };
+        format!("week {week}: {scored}, {effect}; {headline}{note}{waiting}")
     }
+}
+
+fn counted_waiting(sessions: usize) -> String {
+    let verb = if sessions == 1 { "waits" } else { "wait" };
+    format!("{} {verb}", counted(sessions, "session"))
 }
 
 impl WeeklyPipeline {
@@ -155,11 +175,39 @@ impl WeeklyPipeline {
             let failed = |cause| PipelineError::Learnings { file: file.clone(), cause };
             learnings_file::append(file, &done).map_err(failed)?;
         }
-        let message = done.report.to_message(self.link.clone());
+        let (message, waiting) = self.message(context, &done.report).await?;
         for hook in &self.hooks {
             hook.send(&message, &self.outbound, &SystemBackoffClock).await?;
         }
-        Ok(WeekDelivery { done, scoring })
+        Ok(WeekDelivery { done, scoring, waiting, message })
+    }
+
+    /// The message about the report, which says how many sessions wait for labels.
+    async fn message(
+        &self,
+        context: &ScoringContext<'_>,
+        report: &WeekReport,
+    ) -> Result<(Message, usize), PipelineError> {
+        let mut message = report.to_message(self.link.clone());
+        let Some(page) = self.labelling.as_ref().filter(|_| self.scoring.scope.is_all()) else {
+            return Ok((message, 0));
+        };
+        let waiting = self.draw_labels(context).await?;
+        if waiting > 0 {
+            message.text += &format!(" {} for labels: {page}", counted_waiting(waiting));
+        }
+        Ok((message, waiting))
+    }
+
+    /// Draws the week's sample for people to label; returns how many sessions wait.
+    async fn draw_labels(&self, context: &ScoringContext<'_>) -> Result<usize, ReviewError> {
+        let rubric = &self.scoring.rubric;
+        let plan = SamplePlan { dataset: DATASET, rubric, days: 7, size: None };
+        let now = (context.clock)();
+        let drawn = sampling::this_week(context.source, context.sink, plan, now).await?;
+        let given = labels::read(context.sink, DATASET).await?;
+        let is_open = |session: &SessionId| given.iter().all(|label| label.session != *session);
+        Ok(drawn.iter().filter(|(session, _)| is_open(session)).count())
     }
 
     /// Has the judge score its panel again, so that the report can say whether it has drifted.

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use super::looked_at;
 use crate::score::attach::session_of;
-use crate::score::write_scores::{AGENT, EVIDENCE, JUDGE_VERSION, SIGNALS};
+use crate::score::write_scores::{AGENT, EVIDENCE, SIGNALS};
 use crate::source::{Source, SourceResult};
 
 /// A score that a judge gave a session.
@@ -79,7 +79,7 @@ impl Book<'_> {
             generation: generation.unwrap_or_default(),
             week,
             value,
-            judge: judge(&score),
+            judge: JudgeVersion::of(&score),
             evidence: list(&score, EVIDENCE),
             signals: list(&score, SIGNALS),
             agent: text(&score, AGENT).map(str::to_owned),
@@ -142,17 +142,6 @@ fn newest(
         },
     );
     Some((week, SessionMarks { session, overall, marks: marks.collect(), judge, facts }))
-}
-
-/// Who gave a score, as far as its metadata says.
-fn judge(score: &Score) -> JudgeVersion {
-    let owned = |key: &str| text(score, key).map(str::to_owned);
-    JudgeVersion {
-        judge: owned("judge").unwrap_or_default(),
-        rubric_version: text(score, "rubric_version").and_then(|text| text.parse().ok()),
-        fingerprint: owned("fingerprint"),
-        version: owned(JUDGE_VERSION),
-    }
 }
 
 /// Numbers of traces in the metadata of a score.

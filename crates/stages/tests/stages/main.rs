@@ -26,6 +26,8 @@ mod alarm_rates;
 mod interval_coverage;
 /// Runs of schedules, from the claim to the result.
 mod schedules;
+/// Panels that tell whether a judge drifts.
+mod panels;
 /// Traces are judged as they arrive.
 mod evaluators;
 /// Runs of experiments and decisions of gates on them, without processes.

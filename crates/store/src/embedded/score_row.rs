@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use ratchet_core::id::{ObservationId, SessionId, TraceId};
+use ratchet_core::payload::Json;
 use ratchet_core::record::merge::Earliest;
 use ratchet_core::record::score::{Score, ScorePatch, ScoreSource, ScoreTarget, ScoreValue};
 use ratchet_core::time::Timestamp;
@@ -169,12 +170,10 @@ fn stamps_of(patch: &ScorePatch) -> Stamps {
     stamps
 }
 
-/// Returns the judge that stored metadata names.
-pub(super) fn judge_of(metadata: Option<&[u8]>) -> Option<String> {
-    let (form, text) = metadata?.split_first()?;
-    let metadata = EntryMetadata::decode(*form, std::str::from_utf8(text).ok()?);
-    let judge = metadata.values().into_iter().find(|(key, _)| key == "judge")?.1;
-    Some(judge.as_str().trim_matches('"').to_owned())
+/// Reads stored metadata.
+pub(super) fn metadata_of(metadata: Option<&[u8]>) -> Vec<(String, Json)> {
+    let Some((form, text)) = metadata.and_then(<[u8]>::split_first) else { return Vec::new() };
+    EntryMetadata::decode(*form, std::str::from_utf8(text).unwrap_or_default()).values()
 }
 
 /// Reads a row selected by [`COLUMNS`].

@@ -79,18 +79,29 @@ const HUES: usize = 7;
 /// Names below a drawing that fit.
 const NAMES: usize = 6;
 
-/// A small line without axes.
-pub fn spark(values: &[f64], label: &str) -> Markup {
-    let top = values.iter().copied().fold(0.0, f64::max);
-    let points = values.iter().enumerate().map(|(index, value)| {
-        let x = ratio(index, values.len().saturating_sub(1)) * 96.0 + 2.0;
-        let y = 22.0 - if top > 0.0 { value / top * 20.0 } else { 0.0 };
-        (x, y)
-    });
+/// A small line without axes. A step without a value keeps its place and interrupts the line.
+pub fn spark(values: &[Option<f64>], label: &str) -> Markup {
+    let top = values.iter().flatten().copied().fold(0.0, f64::max);
+    let x = |index: usize| ratio(index, values.len().saturating_sub(1)) * 96.0 + 2.0;
+    let y = |value: f64| 22.0 - if top > 0.0 { value / top * 20.0 } else { 0.0 };
+    let placed: Vec<Option<(f64, f64)>> = values
+        .iter()
+        .enumerate()
+        .map(|(index, value)| value.map(|value| (x(index), y(value))))
+        .collect();
+    // A value between two gaps is a short line: a single point of a line is not drawn.
+    let drawn = |part: &[Option<(f64, f64)>]| {
+        let points: Vec<(f64, f64)> = part.iter().copied().flatten().collect();
+        match points.as_slice() {
+            [(x, y)] => vec![(x - 1.0, *y), (x + 1.0, *y)],
+            _ => points,
+        }
+    };
+    let parts = placed.split(Option::is_none).map(drawn).filter(|part| !part.is_empty());
     html! {
         svg.spark viewBox="0 0 100 24" role="img" aria-label={ (label) " over time" }
             preserveAspectRatio="none" {
-            polyline points=(polyline(points)) {}
+            @for part in parts { polyline points=(polyline(part.into_iter())) {} }
         }
     }
 }
@@ -218,6 +229,13 @@ mod tests {
     #[test]
     fn axes_end_at_round_numbers() {
         assert_eq!([0.0, 0.7, 1.0, 1.1, 34.0, 99.0].map(nice), [1.0, 0.8, 1.0, 2.0, 40.0, 100.0]);
+    }
+
+    #[test]
+    fn a_step_without_a_value_keeps_its_place() {
+        let drawn = spark(&[Some(1.0), Some(0.5), None, Some(1.0)], "quality").into_string();
+        assert!(drawn.contains("\"2.0,2.0 34.0,12.0 \""), "{drawn}");
+        assert!(drawn.contains("\"97.0,2.0 99.0,2.0 \""), "{drawn}");
     }
 
     #[test]

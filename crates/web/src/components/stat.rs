@@ -10,8 +10,8 @@ pub struct Stat {
     pub value: Value,
     /// Comparison: `+12% vs. previous 7 days`.
     pub change: Option<String>,
-    /// How it went over time.
-    pub course: Vec<f64>,
+    /// How it went over time; `None` where nothing is known.
+    pub course: Vec<Option<f64>>,
     pub link: Option<String>,
 }
 
@@ -58,7 +58,7 @@ pub fn stat(stat: &Stat) -> Markup {
             },
         }
         @if let Some(change) = &stat.change { span.stat-change { (change) } }
-        @if stat.course.len() > 1 { (chart::spark(&stat.course, &stat.label)) }
+        @if stat.course.iter().flatten().count() > 1 { (chart::spark(&stat.course, &stat.label)) }
     };
     html! {
         @match &stat.link {

@@ -9,11 +9,14 @@ mod overrides;
 /// P(success), fitted to labels.
 mod success;
 
+use std::collections::BTreeMap;
+
 use axum::Router;
 use axum::extract::State;
 use axum::response::Redirect;
 use axum::routing::{get, post};
 use maud::{Markup, html};
+use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::{self, Rubric};
 use ratchet_core::quality::calibration::advice;
 use ratchet_core::quality::calibration::panel::{self, PanelDrift};
@@ -22,13 +25,13 @@ use ratchet_core::quality::calibration::{
     Agreement, Calibration, Headline, MIN_LABELS, OVERALL, TARGET, THRESHOLD, ThresholdResult,
 };
 use ratchet_core::quality::label::DATASET;
-use ratchet_core::review::session_sample::SIZE;
 use ratchet_core::stats::undefined::Undefined;
 use ratchet_stages::review::sampling::{self, SamplePlan};
 use ratchet_stages::review::session_queue;
 use ratchet_stages::review::{JudgeSelection, LabelComparison, ReviewError, panel as panels};
 use ratchet_stages::score::rubrics::ReadableRubrics;
 use ratchet_stages::sink::{LocalSink, Sink, SinkError};
+use ratchet_stages::source::session_title::session_titles;
 use ratchet_stages::source::{Source, SourceError};
 
 use crate::components::agreement::Line;
@@ -122,13 +125,16 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         (success::draw(&web, &ctx, &held, rubric)?)
         (overrides::draw(&web, &ctx, &held, rubric).await?)
     };
+    let far = disagreements::listed(&calibration).into_iter().map(|one| one.session.clone());
+    let titles = session_titles(&source, far.collect()).await;
+    let titles = titles.map_err(|why| refused(why.into()))?;
     let mut page = Page::new(Section::Calibration, "Calibration");
     page.summary = summary(&calibration);
     page.action = html! { @if calibration.sessions > 0 { (label_button(&ctx)) } };
     page.body = html! {
         (alarm::drift(&drift))
         @if calibration.sessions == 0 { (nothing(&held, &ctx)) }
-        @else { (body(&calibration, (&held, rubric), &success, &ctx)) }
+        @else { (body(&calibration, (&held, rubric), (&success, &titles), &ctx)) }
         @if calibration.sessions == 0 { (success) }
         (rubrics(&web, &ctx, rubric))
     };
@@ -152,7 +158,7 @@ async fn draw_sample(State(web): State<Web>, ctx: RequestContext) -> PageResult<
     ctx.viewer.may_change()?;
     let rubric = &rubric(&web, &ctx)?;
     let (source, sink) = ends(&web, &ctx);
-    let plan = SamplePlan { dataset: DATASET, rubric, days: DAYS, size: SIZE };
+    let plan = SamplePlan { dataset: DATASET, rubric, days: DAYS, size: None };
     let drawn = sampling::this_week(&source, &sink, plan, ctx.now).await.map_err(refused)?;
     let name = session_queue::name(DATASET, &rubric.name);
     let queue = web.store.catalog.queue_named(ctx.project_id(), name).await?;
@@ -203,7 +209,7 @@ fn nothing(held: &LabelComparison, ctx: &RequestContext) -> Markup {
 fn body(
     calibration: &Calibration,
     (held, rubric): (&LabelComparison, &Rubric),
-    success: &Markup,
+    (success, titles): (&Markup, &BTreeMap<SessionId, String>),
     ctx: &RequestContext,
 ) -> Markup {
     let chosen = ctx.params.get("dimension").unwrap_or(OVERALL);
@@ -214,12 +220,12 @@ fn body(
     html! {
         p.lead { (advice::advice(calibration)) }
         (stats(calibration, held))
-        (who(held))
+        (who(held, ctx))
         (success)
         h2 { "By dimension" }
         (standings(calibration))
         @if let Some(weighted) = &calibration.weighted { (coverage(weighted)) }
-        (disagreements::draw(calibration, held, rubric, ctx))
+        (disagreements::draw(calibration, (held, rubric), titles, ctx))
         details.experts open[is_open] {
             summary { "Statistics for experts" }
             @if let Some(weighted) = &calibration.weighted { (weighed(weighted)) }
@@ -368,14 +374,21 @@ fn weighed(weighted: &WeightedAgreement) -> Markup {
 }
 
 /// Whose first scores these are.
-fn who(held: &LabelComparison) -> Markup {
-    let judges = held.judges();
+fn who(held: &LabelComparison, ctx: &RequestContext) -> Markup {
     html! {
         p.muted {
-            "Agreement uses the first score of each session. Judges: "
-            @for (at, ((judge, version), count)) in judges.iter().enumerate() {
-                @if at > 0 { ", " }
-                bdi { (judge) } " with rubric version " (version) " (" (figure::grouped(*count)) ")"
+            "Agreement uses the first score of each session. Judge: "
+            @if let Some(judge) = &held.judge {
+                bdi title=(judge.exact_words()) { (judge.words()) }
+                " (" (figure::grouped(held.spoken.len() as u64)) ")"
+            }
+            @if !held.others.is_empty() {
+                ". Not in these figures, because others scored first: "
+                @for (at, (judge, count)) in held.others.iter().enumerate() {
+                    @if at > 0 { ", " }
+                    a href=(ctx.here().with("judge", judge.exact_words())) { bdi { (judge.exact_words()) } }
+                    " (" (figure::grouped(*count)) ")"
+                }
             }
             ". Reviewers: "
             @for (at, person) in held.people().into_iter().enumerate() {

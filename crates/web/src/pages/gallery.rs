@@ -112,7 +112,7 @@ fn buttons() -> Markup {
 }
 
 fn stats() -> Markup {
-    let course = [3.0, 4.0, 2.0, 6.0, 7.0, 5.0, 9.0].to_vec();
+    let course = [3.0, 4.0, 2.0, 6.0, 7.0, 5.0, 9.0].map(Some).to_vec();
     let known = |text: &str, interval: Option<&str>| Value::Known {
         text: text.to_owned(),
         interval: interval.map(str::to_owned),
@@ -271,6 +271,7 @@ fn drifted() -> Markup {
         moved: Some(12),
         n: 12,
         p: Some(0.0005),
+        detectable: Some(0.14),
     };
     alarm::drift(&[alert("overall_quality", -0.12), alert("tool_mastery", 0.2)])
 }

@@ -16,6 +16,8 @@ pub(super) mod score_now;
 /// A page that needs no server.
 mod standalone;
 
+use std::collections::BTreeSet;
+
 use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
@@ -23,7 +25,7 @@ use maud::{Markup, html};
 use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::quality::report::{WeekReport, change_words, counted, interval_words};
 use ratchet_core::quality::suggestion::Progress;
-use ratchet_core::quality::synthesis::{Basis, WeekFinding};
+use ratchet_core::quality::synthesis::{Basis, JudgeVersion, WeekFinding};
 use ratchet_store::catalog::{StoredReport, StoredSuggestion};
 
 use crate::components::chart::{self, OverTime, Series};
@@ -49,6 +51,9 @@ pub(super) fn routes() -> Router<Web> {
         .merge(schedules::routes())
         .merge(score_now::routes())
 }
+
+/// Weeks of the chart at most: two years.
+const MAX_DRAWN_WEEKS: usize = 104;
 
 /// The tabs of the reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,21 +162,50 @@ fn leaf(field: RecordField, word: &str) -> Term {
     }
 }
 
-/// Overall quality by week.
+/// Overall quality by calendar week, with a line for each judge: scores of different ones are not
+/// compared.
 fn course(reports: &[(&StoredReport, WeekReport)]) -> Markup {
     if reports.len() < 2 {
         return html! {};
     }
-    let oldest_first = || reports.iter().rev().map(|(_, report)| report);
-    let values = oldest_first().map(|report| report.synthesis.overall.mean()).collect();
-    let series = Series { name: "overall quality".to_owned(), hue: 1, values };
+    let steps = calendar_weeks(reports);
+    let judges: BTreeSet<&JudgeVersion> =
+        reports.iter().map(|(_, report)| &report.synthesis.judge).collect();
+    let words: Vec<String> = judges.iter().map(|judge| judge.words()).collect();
+    let series = judges.iter().enumerate().map(|(index, judge)| {
+        let mean = |week: &String| {
+            let is_it =
+                |report: &&WeekReport| report.week == *week && report.synthesis.judge == **judge;
+            reports.iter().map(|(_, report)| report).find(is_it)?.synthesis.overall.mean()
+        };
+        let plain = judge.words();
+        let is_alone = words.iter().filter(|other| **other == plain).count() == 1;
+        let name = if is_alone { plain } else { judge.exact_words() };
+        Series { name, hue: (index + 1) % chart::FAILED, values: steps.iter().map(mean).collect() }
+    });
+    let series: Vec<Series> = series.collect();
     chart::over_time(&OverTime {
-        title: "Overall quality by week".to_owned(),
-        note: format!("mean of the week's sessions, {}", counted(reports.len(), "week")),
-        steps: oldest_first().map(|report| report.week.clone()).collect(),
-        series: vec![series],
+        title: chart::named("Overall quality by week", &series),
+        note: format!("mean of the week's sessions, {}", counted(reports.len(), "report")),
+        steps,
+        series,
         ..OverTime::default()
     })
+}
+
+/// The weeks from the oldest report to the newest one, those without a report included.
+fn calendar_weeks(reports: &[(&StoredReport, WeekReport)]) -> Vec<String> {
+    let days = || reports.iter().map(|(_, report)| &report.week);
+    let (Some(oldest), Some((_, newest))) = (days().min(), reports.first()) else {
+        return Vec::new();
+    };
+    let zone = Zone::parse(&newest.zone).unwrap_or_else(|_| Zone::utc());
+    let last = days().max().and_then(|day| Week::parse(day, &zone).ok());
+    let weeks = std::iter::successors(last, |week| Some(week.before())).map(|week| week.days().0);
+    let weeks = weeks.take_while(|day| day >= oldest).take(MAX_DRAWN_WEEKS);
+    let mut weeks: Vec<String> = weeks.collect();
+    weeks.reverse();
+    weeks
 }
 
 /// What waits for a decision.
@@ -192,6 +226,7 @@ fn weeks(reports: &[(&StoredReport, WeekReport)], ctx: &RequestContext) -> Marku
         Column::number("Sessions"),
         Column::number("Overall"),
         Column::text("95% CI"),
+        Column::text("Judge"),
         Column::wide("vs. previous week"),
         Column::number("Suggestions"),
         Column::text("Created"),
@@ -208,6 +243,7 @@ fn weeks(reports: &[(&StoredReport, WeekReport)], ctx: &RequestContext) -> Marku
                 html! { (figure::grouped(report.synthesis.sessions as u64)) },
                 html! { (mean.as_deref().unwrap_or("–")) },
                 html! { span.muted { (interval.unwrap_or_default()) } },
+                judge_cell(&report.synthesis.judge),
                 html! { (change_words(&overall.change)) },
                 html! { (report.suggestions.len()) },
                 figure::ago(kept.updated_at, &ctx.time),
@@ -217,6 +253,14 @@ fn weeks(reports: &[(&StoredReport, WeekReport)], ctx: &RequestContext) -> Marku
     };
     let rows = reports.iter().map(row).collect();
     table::table(&Table { caption: "Weeks".to_owned(), columns, rows, select_for: None })
+}
+
+/// Who judged; nothing in reports that do not say.
+fn judge_cell(judge: &JudgeVersion) -> Markup {
+    html! {
+        @if judge.judge.is_empty() { span.muted { "–" } }
+        @else { span.muted title=(judge.exact_words()) { bdi { (judge.words()) } } }
+    }
 }
 
 fn nothing(ctx: &RequestContext) -> Markup {

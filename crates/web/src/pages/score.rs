@@ -1,17 +1,22 @@
 //! Score detail: distribution, values over time and newest scores.
 
-use crate::components::badge::Decider;
+use std::collections::BTreeSet;
+
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::record::limit::elide;
-use ratchet_core::record::score::{DataType, Score, ScoreSource};
+use ratchet_core::record::score::{DataType, Score, ScoreSource, ScoreTarget};
 use ratchet_core::time::Timestamp;
+use ratchet_stages::source::Source;
+use ratchet_stages::source::session_title::session_titles;
 use ratchet_store::query::{Condition, Page as Slice, Paging, ScoreColumn, ScoreQuery, ScoresOn};
 use ratchet_store::score_stats::{Sample, SampleQuery, ScoreValueRow};
 
+use super::calibration::refused;
 use super::{scores, table_export};
+use crate::components::badge::Decider;
 use crate::components::bars::{self, Spread};
 use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::plot::PlotHeight;
@@ -22,7 +27,7 @@ use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
 use crate::score_summary;
-use crate::score_summary::{ScoreAggregate, ScoreSummary};
+use crate::score_summary::{ScoreAggregate, ScoreSummary, TargetTitles};
 use crate::time_buckets::TimeBuckets;
 use crate::web::Web;
 
@@ -49,6 +54,7 @@ async fn show(
         SampleQuery { scope: scores::scope(&ctx), name: Some(name.clone()), at_most: READ };
     let sample = web.store.telemetry.score_samples(question).await?.into_iter().next();
     let newest = web.store.telemetry.scores(newest(&ctx, &name, source)).await?;
+    let titles = titles(&web, &ctx, &newest.rows).await?;
     let mut page = Page::new(Section::Scores, name.clone());
     page.crumbs = vec![("Scores".to_owned(), ctx.to(&["scores"]))];
     let export = scores::export_link(&ctx).with("name", name.clone());
@@ -64,7 +70,7 @@ async fn show(
         }
         Some(sample) => {
             page.summary = summary(&sample, &ctx);
-            body(&sample, source, &newest, &ctx)
+            body(&sample, source, (&newest, &titles), &ctx)
         }
     };
     Ok(page.show(&ctx))
@@ -87,9 +93,11 @@ fn newest(ctx: &RequestContext, name: &str, source: Option<ScoreSource>) -> Scor
 
 fn summary(sample: &Sample, ctx: &RequestContext) -> Markup {
     let read = sample.judgements.len() as u64;
+    let superseded = sample.judgements.iter().filter(|one| one.is_superseded).count() as u64;
     html! {
         (score_summary::total(sample.total)) " scores " (ctx.scope.span.within())
         @if sample.total > read { "; statistics use the newest " (figure::grouped(read)) }
+        @if superseded > 0 { "; without " (figure::grouped(superseded)) " superseded by a newer verdict" }
         "."
     }
 }
@@ -97,7 +105,7 @@ fn summary(sample: &Sample, ctx: &RequestContext) -> Markup {
 fn body(
     sample: &Sample,
     source: Option<ScoreSource>,
-    newest: &Slice<Score>,
+    (newest, titles): (&Slice<Score>, &TargetTitles),
     ctx: &RequestContext,
 ) -> Markup {
     let parts = score_summary::parts(sample);
@@ -105,14 +113,15 @@ fn body(
     html! {
         (tabs(&parts, source, ctx))
         @for part in parts.iter().filter(chosen) {
-            section aria-label={ (score_summary::form(part.data_type)) " by " (part.decider.name()) } {
+            section aria-label={ (score_summary::form(part.data_type)) " by " (part.decider.name())
+                @if let Some(judge) = score_summary::judge_words(&part.judge) { ", " (judge.exact) } } {
                 (stats(part))
                 div.charts { (lies(part)) (over_time(sample, part, ctx)) }
             }
         }
         section {
             h2 { "Newest scores" }
-            (list(&newest.rows, ctx))
+            (list(&newest.rows, titles, ctx))
             (table::pager(&ctx.here(), ctx.params.get("cursor").is_some(), newest.cursor.as_deref()))
         }
     }
@@ -195,15 +204,8 @@ fn lies(part: &ScoreSummary) -> Markup {
 
 /// Mean, share or counts per time bucket.
 fn over_time(sample: &Sample, part: &ScoreSummary, ctx: &RequestContext) -> Markup {
-    let own: Vec<&ScoreValueRow> = sample
-        .judgements
-        .iter()
-        .filter(|one| {
-            let decider = score_summary::row_decider(&sample.name, one);
-            (one.source, one.value.data_type(), decider)
-                == (part.source, part.data_type, part.decider)
-        })
-        .collect();
+    let own: Vec<&ScoreValueRow> =
+        sample.judgements.iter().filter(|one| part.counts(&sample.name, one)).collect();
     let times = || own.iter().map(|one| one.timestamp);
     let (Some(first), Some(last)) = (times().min(), times().max()) else { return html! {} };
     let course = TimeBuckets::between(first, last).shown_to(&ctx.time);
@@ -263,7 +265,27 @@ const fn hue(decider: Decider) -> usize {
     }
 }
 
-fn list(scores: &[Score], ctx: &RequestContext) -> Markup {
+/// Reads what the targets of scores are called.
+async fn titles(web: &Web, ctx: &RequestContext, scores: &[Score]) -> PageResult<TargetTitles> {
+    let (mut sessions, mut traces) = (BTreeSet::new(), BTreeSet::new());
+    for score in scores {
+        match &score.target {
+            ScoreTarget::Session(session) => drop(sessions.insert(session.clone())),
+            ScoreTarget::Trace(trace) => drop(traces.insert(trace.clone())),
+            ScoreTarget::Observation(_, _) | ScoreTarget::DatasetRun(_) => {}
+        }
+    }
+    let source = Source::Local(web.store.telemetry.clone(), ctx.project_id());
+    let sessions = session_titles(&source, sessions.into_iter().collect()).await;
+    let found = web.store.telemetry.find_traces(ctx.project_id(), traces.into_iter().collect());
+    let named = found.await?.into_iter().filter_map(|trace| Some((trace.id, trace.name?)));
+    Ok(TargetTitles {
+        sessions: sessions.map_err(|why| refused(why.into()))?,
+        traces: named.collect(),
+    })
+}
+
+fn list(scores: &[Score], titles: &TargetTitles, ctx: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Value"),
         Column::text("Source"),
@@ -278,7 +300,7 @@ fn list(scores: &[Score], ctx: &RequestContext) -> Markup {
         cells: vec![
             html! { bdi { (elide(&score_summary::value(&score.value), 200)) } },
             badge::decided(score_summary::decider(score), &score_summary::judge_name(score)),
-            score_summary::target(&score.target, ctx),
+            score_summary::target(&score.target, titles, ctx),
             html! { @if let Some(comment) = &score.comment {
                 @let comment = elide(comment, 500);
                 span title=(comment) { bdi { (comment) } }

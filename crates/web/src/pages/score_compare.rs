@@ -200,7 +200,7 @@ fn as_numbers(points: &[(f64, f64)], left: &str, right: &str) -> Markup {
         @if let Ok(difference) = bounded::mean_of_differences(&differences) {
             @let (value, sure) = score_summary::mean(difference);
             p.lead { "Mean difference of " bdi { (right) } ": "
-                b { (value) @if let Some(sure) = sure { " " (sure) } }
+                b { (value) @if let Some(sure) = sure { " (" (sure) ")" } }
                 " vs. " bdi { (left) } " (n = " (figure::grouped(difference.n)) ", 95% CI)." }
         }
         (scatter::scatter(&Scatter { title: &title, x: left, y: right, points: drawn, levels: &[] }))

@@ -94,11 +94,12 @@ fn row(sample: &Sample, part: &ScoreSummary, ctx: &RequestContext) -> Row {
     let link = score_summary::link(ctx, &sample.name).with("source", part.source.as_str());
     Row {
         id: format!(
-            "{} {} {} {}",
+            "{} {} {} {} {}",
             sample.name,
             part.source.as_str(),
             part.decider.name(),
-            part.data_type.as_str()
+            part.data_type.as_str(),
+            score_summary::judge_words(&part.judge).map(|judge| judge.exact).unwrap_or_default()
         ),
         link: Some(link),
         cells: vec![

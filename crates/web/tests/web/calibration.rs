@@ -1,5 +1,8 @@
 //! Labels that people give blind, and how far the judge agrees with them.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::offline::SignalSet;
 use ratchet_core::judge::rubric;
@@ -7,6 +10,7 @@ use ratchet_core::quality::calibration::panel::{PanelKey, PanelVerdict};
 use ratchet_core::quality::label::{DATASET, Label, LabelOrigin, Mark};
 use ratchet_core::record::score::{ScoreSource, ScoreValue};
 use ratchet_core::review::session_sample::Band;
+use ratchet_stages::review::sampling::SamplePlan;
 use ratchet_stages::review::{labels, panel, sampling};
 use ratchet_stages::sink::{LocalSink, Sink};
 use ratchet_stages::source::Source;
@@ -78,7 +82,16 @@ async fn label_drawn(
     marks: impl Fn(i32) -> (f64, &'static str),
     drawn: impl Fn(i32) -> Option<LabelOrigin>,
 ) {
-    let given = (0..12).map(|n| {
+    label_sessions(site, 0..12, marks, drawn).await;
+}
+
+async fn label_sessions(
+    site: &Site,
+    sessions: Range<i32>,
+    marks: impl Fn(i32) -> (f64, &'static str),
+    drawn: impl Fn(i32) -> Option<LabelOrigin>,
+) {
+    let given = sessions.map(|n| {
         let (number, done) = marks(n);
         Label {
             session: SessionId::parse(&format!("s{n}")).unwrap(),
@@ -124,7 +137,7 @@ async fn a_sample_is_drawn_into_a_queue_and_labelled_blind() {
     let review = draw(&mut ada, "").await;
     assert!(review.contains("/queues/") && review.ends_with("/review"), "{review}");
     let blind = ada.get(&review).await;
-    check(&blind, 200, "0 of 10 done");
+    check(&blind, 200, "0 of 12 done");
     check(&blind, 200, "data-verdicts hidden");
     assert!(!blind.text.contains("badge score"), "the conversation tells scores: {}", blind.text);
     let list = review.replace("/review", "");
@@ -146,7 +159,7 @@ async fn a_sample_is_drawn_into_a_queue_and_labelled_blind() {
     assert_eq!(kept.status, 303, "{}", kept.text);
     // Sent twice, it counts once.
     assert_eq!(ada.fill(&review, &action, &given).await.status, 303);
-    check(&ada.get(&review).await, 200, "1 of 10 done");
+    check(&ada.get(&review).await, 200, "1 of 12 done");
     let given = labels::read(&sink(&site), DATASET).await.unwrap();
     assert_eq!(given.len(), 1);
     assert_eq!(given[0].marks["tool_mastery"], Mark::Number(0.62));
@@ -159,7 +172,7 @@ async fn a_sample_is_drawn_into_a_queue_and_labelled_blind() {
     assert!(!page.text.contains("<i>well"));
     // What was drawn stays drawn, and what is labelled is not asked again.
     draw(&mut ada, "").await;
-    check(&ada.get(&review).await, 200, "1 of 10 done");
+    check(&ada.get(&review).await, 200, "1 of 12 done");
     let old = ada.get(LABELS).await;
     assert_eq!(old.status, 303);
     assert!(review.starts_with(old.header("location")), "{}", old.header("location"));
@@ -306,6 +319,7 @@ async fn a_judge_that_drifts_is_told_at_home_and_beside_the_numbers() {
             rubric: "session-quality".to_owned(),
             fingerprint: "abc".to_owned(),
         },
+        version: Some("v1".to_owned()),
         week: week.to_owned(),
         marks: [("overall_quality".to_owned(), mark)].into(),
     };
@@ -324,6 +338,66 @@ async fn a_judge_that_drifts_is_told_at_home_and_beside_the_numbers() {
         check(&page, 200, "&lt;b&gt;judge scores overall_quality");
         check(&page, 200, "lower since the week of 2020-01-05: −0.40");
     }
+}
+
+/// Scores of many sessions of the week, by the offline judge.
+fn many(count: i32) -> ratchet_testkit::build::BatchBuilder {
+    (0..count).fold(batch(&project("shop")), |all, n| {
+        let given = score(&format!("many-{n}"))
+            .on("overall_quality")
+            .of_session(&format!("many-{n}"))
+            .given(i64::from(n) - 60_000)
+            .from(ScoreSource::Eval)
+            .metadata("rubric", "\"session-quality\"")
+            .number(f64::from(n) / f64::from(count));
+        all.with(given)
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_who_ask_at_once_get_the_same_sample_and_the_first_one_is_large() {
+    let site = Site::open().await;
+    site.record(many(80)).await;
+    let rubric = rubric::shipped().next().unwrap();
+    let plan = SamplePlan { dataset: DATASET, rubric, days: 7, size: None };
+    let source = Source::Local(site.data.telemetry().clone(), project("shop"));
+    let (mine, yours) = (sink(&site), sink(&site));
+    let (one, other) = tokio::join!(
+        sampling::this_week(&source, &mine, plan, START),
+        sampling::this_week(&source, &yours, plan, START),
+    );
+    let ids = |drawn: Vec<(SessionId, LabelOrigin)>| -> BTreeSet<SessionId> {
+        drawn.into_iter().map(|(session, _)| session).collect()
+    };
+    let (one, other) = (ids(one.unwrap()), ids(other.unwrap()));
+    assert_eq!((&one, one.len()), (&other, 50), "one sample, enough to calibrate a judge");
+    let kept = labels::asked(&mine, DATASET).await.unwrap();
+    assert_eq!(kept.len(), 50, "nothing is drawn twice");
+    let next_week = START.plus_nanos(7 * 86_400_000_000_000);
+    let later = SamplePlan { days: 14, ..plan };
+    let next = sampling::this_week(&source, &mine, later, next_week).await.unwrap();
+    assert_eq!(next.len(), 10, "then ten a week");
+}
+
+/// Figures of two judges together would be those of neither.
+#[tokio::test]
+async fn the_figures_are_of_one_judge_and_the_others_are_a_link_away() {
+    let site = site().await;
+    let mut other = batch(&project("shop"));
+    for n in 12..15 {
+        let given = score(&format!("other-{n}")).on("overall_quality").of_session(&format!("s{n}"));
+        let given = given.given(i64::from(n) - 60_000).from(ScoreSource::Eval).number(0.1);
+        other = other.with(given.metadata("judge", "\"panel:model\"").metadata("generation", "1"));
+    }
+    site.record(other).await;
+    label_sessions(&site, 0..15, |n| (f64::from(n % 12) / 11.0, "complete"), |_| None).await;
+    let page = site.get(CALIBRATION).await;
+    check(&page, 200, "Not in these figures, because others scored first");
+    check(&page, 200, "?judge=panel:model");
+    check(&page, 200, "</bdi> (12)");
+    let other = site.get(&format!("{CALIBRATION}?judge=panel:model")).await;
+    check(&other, 200, "5 labels needed");
+    check(&other, 200, "panel:model</bdi> (3)");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Scores as columns of lists, and one row beside the list.
 
-use ratchet_core::record::score::ScoreValue;
+use ratchet_core::record::score::{ScoreSource, ScoreValue};
 use ratchet_testkit::build::{batch, generation, project, score, text, trace};
 
 use crate::browser::{Answer, Site};
@@ -37,10 +37,37 @@ async fn scores_are_columns_that_people_choose() {
     assert!(!page.text.contains("mean of 2"), "nobody chose it");
     let page =
         site.get(&format!("{TRACES}?col=name&col=score%3Aquality&col=score%3A%3Dtone")).await;
-    check(&page, "<span title=\"mean of 2\">0.75");
-    check(&page, "<span title=\"one score\">0.25");
+    check(&page, "<span class=\"code\" title=\"mean of 2 by code\">0.75");
+    check(&page, "<span class=\"code\" title=\"one score by code\">0.25");
     check(&page, "<bdi>&lt;b&gt;kind&lt;/b&gt;</bdi>");
     assert!(!page.text.contains("<b>kind"), "a score is text, never markup");
+}
+
+/// Verdicts of several judges, and those that a newer one took the place of, have no common mean.
+#[tokio::test]
+async fn a_cell_says_who_judged_and_leaves_superseded_verdicts_out() {
+    let site = Site::open().await;
+    let given = |id: &str, judge: &str, value: f64| {
+        let score = score(id).on("quality").of_trace("one").from(ScoreSource::Eval);
+        score
+            .metadata("judge", &format!("\"{judge}\""))
+            .metadata("rubric_version", "2")
+            .number(value)
+    };
+    let response = batch(&project("shop"))
+        .with(trace("one").beginning(1_000))
+        .with(given("old", "offline", 0.1).metadata("superseded_by", "2"))
+        .with(given("new", "offline", 0.9))
+        .with(given("other", "anthropic:m", 0.4));
+    site.record(response).await;
+    let page = site.get(&format!("{TRACES}?col=name&col=score%3Aquality")).await;
+    check(&page, "class=\"code\" title=\"one score by offline, rubric version 2\">0.9");
+    check(&page, "class=\"model\" title=\"one score by anthropic:m, rubric version 2\">0.4");
+    assert!(!page.text.contains("mean of"), "{}", page.text);
+    let page = site.get("/project/shop/scores/quality").await;
+    check(&page, "3 scores");
+    check(&page, "without 1 superseded by a newer verdict");
+    check(&page, "code, offline, rubric version 2");
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use ratchet_stages::source::Source;
 use ratchet_stages::weekly_report;
 use ratchet_stages::weekly_report::{ReportStore, WeekDone, WeekRequest};
 use ratchet_store::catalog::{ReportEffect, Role};
-use ratchet_testkit::build::{START, batch, project, score};
+use ratchet_testkit::build::{BatchBuilder, START, batch, project, score};
 
 use crate::browser::Site;
 
@@ -34,10 +34,16 @@ async fn report(site: &Site, week: Week, now: Timestamp) -> WeekDone {
 /// Scores of five sessions in the week, and of four in the week before.
 async fn site() -> Site {
     let site = Site::open().await;
-    let start = this_week().start().since(START) / 1_000_000;
+    site.record(low_scores(0)).await;
+    site
+}
+
+/// The same, that many milliseconds later.
+fn low_scores(later: i64) -> BatchBuilder {
+    let start = this_week().start().since(START) / 1_000_000 + later;
     let mut response = batch(&project("shop"));
     for n in 0_i32..9 {
-        let session = format!("<b>s{n}");
+        let session = format!("<b>s{n}{}", if later > 0 { "-later" } else { "" });
         let (at, base) = match n {
             0..5 => (start + 1_000 + i64::from(n), 0.3 + f64::from(n) * 0.15),
             _ => (start - 5_000 - i64::from(n), 0.85),
@@ -45,7 +51,7 @@ async fn site() -> Site {
         for name in ["overall_quality", "tool_mastery", "execution_quality"] {
             let why = "The tool call failed with <i>an error</i>, again and again.";
             response = response.with(
-                score(&format!("{name}{n}"))
+                score(&format!("{name}{n}-{later}"))
                     .on(name)
                     .of_session(&session)
                     .given(at)
@@ -55,8 +61,7 @@ async fn site() -> Site {
             );
         }
     }
-    site.record(response).await;
-    site
+    response
 }
 
 #[tokio::test]
@@ -66,7 +71,10 @@ async fn without_a_report_the_page_says_how_to_get_one() {
     assert_eq!(shown.status, 200, "{}", shown.text);
     assert!(shown.text.contains("ratchet week") && shown.text.contains("Sunday at 02:00"));
     for page in ["suggestions", "success", "schedules"] {
-        assert_eq!(site.get(&format!("/project/shop/reports/{page}")).await.status, 200);
+        let shown = site.get(&format!("/project/shop/reports/{page}")).await;
+        assert_eq!(shown.status, 200);
+        let is_missed = page == "success" && shown.text.contains("missed");
+        assert!(!is_missed, "nothing is missed before there was a week: {}", shown.text);
     }
     assert_eq!(site.get("/project/shop/reports/2026-11-08").await.status, 404);
     assert_eq!(site.get("/project/shop/reports/%3Cb%3E").await.status, 404);
@@ -94,6 +102,58 @@ async fn a_week_shows_how_it_stands_and_what_to_change() {
         assert!(shown.text.contains(part), "{part} in {}", shown.text);
     }
     assert!(!shown.text.contains("<b>s0") && !shown.text.contains("<i>an"));
+}
+
+/// Three sessions of an agent that a judge scored, that many weeks later.
+fn scored_by(judge: &str, agent: &str, (weeks, mark): (i64, f64)) -> BatchBuilder {
+    let week = 7 * 86_400_000;
+    let start = this_week().start().since(START) / 1_000_000 + weeks * week;
+    (0_i32..3).fold(batch(&project("shop")), |all, n| {
+        let session = format!("{agent}-{weeks}-{n}");
+        let given = |name: &str| {
+            score(&format!("{session}-{name}"))
+                .on(name)
+                .of_session(&session)
+                .given(start + 1_000 + i64::from(n))
+                .from(ScoreSource::Eval)
+                .metadata("judge", &format!("\"{judge}\""))
+                .metadata("agent", &format!("\"{agent}\""))
+                .number(mark)
+        };
+        all.with(given("overall_quality")).with(given("tool_mastery"))
+    })
+}
+
+#[tokio::test]
+async fn judges_have_lines_of_their_own_on_a_calendar_of_weeks() {
+    let site = Site::open().await;
+    site.record(scored_by("offline", "bot", (0, 0.8))).await;
+    site.record(scored_by("panel:model", "bot", (2, 0.4))).await;
+    let (gap, last) = (this_week().after(), this_week().after().after());
+    report(&site, this_week(), START).await;
+    report(&site, last.clone(), last.end()).await;
+    let list = site.get("/project/shop/reports").await.text;
+    for part in ["scope=\"col\">offline<", "scope=\"col\">panel:model<", ">Judge<"] {
+        assert!(list.contains(part), "{part} in {list}");
+    }
+    assert!(list.contains(&gap.to_string()), "a week without a report keeps its place: {list}");
+}
+
+#[tokio::test]
+async fn with_an_agent_chosen_all_figures_of_a_week_are_its_own() {
+    let site = Site::open().await;
+    site.record(scored_by("offline", "bot", (0, 0.3))).await;
+    site.record(scored_by("offline", "coder", (0, 0.9))).await;
+    let week = report(&site, this_week(), START).await.report.week;
+    let all = site.get(&format!("/project/shop/reports/{week}")).await.text;
+    assert!(all.contains("6 sessions scored, overall quality 0.60"), "{all}");
+    assert!(all.contains("uncalibrated: it ranks sessions"), "{all}");
+    let coder = site.get(&format!("/project/shop/reports/{week}?agent=coder")).await.text;
+    assert!(coder.contains("coder in default: 3 sessions scored, overall quality 0.90"), "{coder}");
+    assert!(!coder.contains("0.60") && !coder.contains("6 sessions"), "{coder}");
+    assert!(coder.contains("None for this agent or environment"), "{coder}");
+    let bot = site.get(&format!("/project/shop/reports/{week}?agent=bot")).await.text;
+    assert!(bot.contains("class=\"suggestion\""), "{bot}");
 }
 
 #[tokio::test]
@@ -128,9 +188,16 @@ async fn suggestions_are_tracked_to_their_end() {
     assert_eq!(steps, [Progress::Accepted, Progress::Done]);
     let success = site.get("/project/shop/reports/success").await.text;
     assert!(success.contains("Suggestions done in 4 weeks"), "{success}");
-    // What was followed and is needed again a week later is suggested again.
-    let later = report(&site, this_week(), START).await;
-    assert_eq!(later.saved.suggestions[0].progress, Progress::Done);
+    let again = report(&site, this_week(), START).await;
+    assert_eq!(again.saved.suggestions[0].progress, Progress::Done);
+    // What was done stays done in the next week, which only cites it again.
+    let next = this_week().after();
+    let days = next.start().since(this_week().start()) / 1_000_000;
+    site.record(low_scores(days)).await;
+    let later = report(&site, next.clone(), next.end()).await;
+    assert_eq!(later.saved.effect, ReportEffect::Made);
+    let same = later.saved.suggestions.iter().find(|kept| kept.id == *id).unwrap();
+    assert_eq!((same.progress, &same.last_week), (Progress::Done, &next.to_string()));
 }
 
 #[tokio::test]

@@ -97,7 +97,7 @@ async fn affected(
     found: &Found,
 ) -> anyhow::Result<Vec<SessionId>> {
     let (rubric, days) = (&found.rubric, args.change.days);
-    let asking = SamplePlan { dataset: &args.dataset, rubric, days, size: 0 };
+    let asking = SamplePlan { dataset: &args.dataset, rubric, days, size: None };
     let scored = sampling::scored(ctx.source, asking, (ctx.clock)()).await?;
     let all: BTreeSet<SessionId> =
         found.held.spoken.keys().cloned().chain(scored.into_keys()).collect();

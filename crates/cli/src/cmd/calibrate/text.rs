@@ -7,11 +7,12 @@ use ratchet_core::quality::calibration::weighted::WeightedAgreement;
 use ratchet_core::quality::calibration::{
     Agreement, DisagreedSession, MIN_LABELS, Statistic, TARGET, ThresholdResult,
 };
+use ratchet_core::quality::synthesis::JudgeVersion;
 use ratchet_stages::review::trial::DraftTrial;
 use ratchet_store::catalog::RunOutcome;
 
 use super::Found;
-use crate::print::table;
+use crate::print::{one_line, table};
 
 const APART: usize = 5;
 
@@ -57,10 +58,12 @@ pub(super) fn of(found: &Found) -> String {
 
 fn head(found: &Found) -> String {
     let Found { rubric, held, calibration, .. } = found;
-    let judges = held.judges();
-    let judges: Vec<String> = judges
+    let named = |(judge, count): &(JudgeVersion, u64)| format!("{} ({count})", judge.words());
+    let judge = held.judge.clone().map(|judge| named(&(judge, held.spoken.len() as u64)));
+    let others: Vec<String> = held
+        .others
         .iter()
-        .map(|((judge, version), count)| format!("{judge} with version {version} ({count})"))
+        .map(|(judge, count)| format!("{} ({count})", judge.exact_words()))
         .collect();
     let standing = match calibration.target {
         ThresholdResult::Met => "met",
@@ -75,9 +78,15 @@ fn head(found: &Found) -> String {
         rubric.name,
         held.labelled(),
         or_none(&held.people().join(", ")),
-        or_none(&judges.join(", ")),
+        or_none(&judge.unwrap_or_default()),
         headline_text(headline.correlation),
     );
+    if !others.is_empty() {
+        text += &format!(
+            "Not in these figures, because others scored first: {}; --of JUDGE compares them\n",
+            others.join(", ")
+        );
+    }
     if headline.error.is_ok() {
         let (error, bias) = (headline_text(headline.error), headline_text(headline.bias));
         text += &format!("Mean absolute error: {error}; bias (judge − human): {bias}\n");
@@ -230,7 +239,13 @@ fn apart(apart: &DisagreedSession, found: &Found) -> String {
     };
     let far = apart.marks.iter().filter(|(_, pair)| (pair.judge - pair.human).abs() > 0.0);
     let rows: Vec<_> = far.take(3).map(row).collect();
-    let mut text = format!("  {}: mean difference {:.2}\n", apart.session, apart.distance);
+    let title = found.titles.get(&apart.session).map(|title| format!("{}, ", one_line(title)));
+    let mut text = format!(
+        "  {}{}: mean difference {:.2}\n",
+        title.unwrap_or_default(),
+        apart.session,
+        apart.distance
+    );
     text += &table(["    DIMENSION", "JUDGE", "HUMAN"], &rows);
     if let Some(why) = found.held.why(&apart.session) {
         let why: String = why.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -258,7 +273,8 @@ fn drafts(found: &Found) -> String {
 fn tried(trial: &DraftTrial, found: &Found) -> String {
     let DraftTrial { judge, of, judged, .. } = trial;
     if *of == 0 {
-        let others: Vec<String> = found.held.judges().into_keys().map(|(judge, _)| judge).collect();
+        let others = found.held.judges().into_iter().map(|(judge, _)| judge.words());
+        let others: Vec<String> = others.collect();
         return format!(
             "\nThe drafts were not tested: {judge} scored none of the labelled sessions first, but {}; use --revise --judge JUDGE to test them with the same judge.\n",
             or_none(&others.join(", "))
@@ -313,8 +329,14 @@ fn drift(found: &Found) -> String {
         if alerts.is_empty() {
             let known = if panel.first == panel.newest { "first run" } else { "steady" };
             let (who, first) = (&panel.who, &panel.first);
-            text +=
-                &format!("\nPanel of {} with {}: {known} since {first}\n", who.judge, who.rubric);
+            let least = panel.drifts.first().and_then(|overall| overall.detectable);
+            let least = least.map(|least| format!(" (detectable: ±{least:.2})"));
+            text += &format!(
+                "\nPanel of {} with {}: {known} since {first}{}\n",
+                who.judge,
+                who.rubric,
+                least.unwrap_or_default()
+            );
         }
         for alert in alerts {
             text += &format!("\nALERT: {}.\n", alert.words());

@@ -11,14 +11,21 @@ use serde_json::{Map, Value, json};
 
 use super::{CalibrateArgs, Found};
 
-const APART: usize = 20;
+pub(super) const APART: usize = 20;
 
 /// All that was found, for programs.
 pub(super) fn of(found: &Found, args: &CalibrateArgs) -> Value {
     let Found { rubric, held, calibration, .. } = found;
     let judges = held.judges();
-    let judges = judges.iter().map(|((judge, version), sessions)| {
-        json!({ "judge": judge, "rubric_version": version, "sessions": sessions })
+    let judges = judges.iter().map(|(judge, sessions)| {
+        let is_compared = held.judge.as_ref() == Some(judge);
+        json!({
+            "judge": judge.judge,
+            "rubric_version": judge.rubric_version,
+            "judge_version": judge.version,
+            "sessions": sessions,
+            "compared": is_compared,
+        })
     });
     let drafts = found.drafts.iter().map(|draft| {
         json!({ "dimension": draft.dimension, "before": draft.before, "after": draft.after })
@@ -144,6 +151,7 @@ fn apart(apart: &DisagreedSession, found: &Found) -> Value {
         .map(|(name, pair)| (name.clone(), json!({ "judge": pair.judge, "human": pair.human })));
     json!({
         "session_id": apart.session.to_string(),
+        "title": found.titles.get(&apart.session),
         "distance": apart.distance,
         "marks": marks.collect::<Map<_, _>>(),
         "why": found.held.why(&apart.session),
@@ -186,6 +194,7 @@ fn panel(panel: &PanelDrift) -> Value {
             "higher": drift.higher,
             "lower": drift.lower,
             "p": drift.p,
+            "detectable": drift.detectable,
             "bearing": drift.bearing.as_str(),
             "alert": drift.bearing.is_alarming(),
         })
@@ -194,6 +203,7 @@ fn panel(panel: &PanelDrift) -> Value {
         "judge": panel.who.judge,
         "rubric": panel.who.rubric,
         "fingerprint": panel.who.fingerprint,
+        "judge_version": panel.version,
         "first_week": panel.first,
         "newest_week": panel.newest,
         "dimensions": panel.drifts.iter().map(drift).collect::<Vec<_>>(),

@@ -1,8 +1,11 @@
-use std::collections::BTreeMap;
+/// Tables of scored sessions.
+mod table;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use ratchet_core::id::SessionId;
-use ratchet_core::judge::offline;
 use ratchet_core::judge::rubric::{OVERALL, Rubric};
+use ratchet_core::quality::synthesis::JudgeVersion;
 use ratchet_stages::score::previous_scores::{PreviousScores, generation, value};
 use ratchet_stages::score::{Report, Request, Scored};
 use ratchet_store::catalog::RunOutcome;
@@ -10,6 +13,8 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::exit::Outcome;
+pub(super) use table::{MAX_ROWS, short, wide};
+use table::{bar, mark, shown};
 
 #[derive(Debug, Serialize)]
 pub(super) struct ScoringView {
@@ -18,6 +23,7 @@ pub(super) struct ScoringView {
     pub(super) failed: Vec<UnscoredSession>,
     pub(super) counts: Counts,
     pub(super) rubric: String,
+    /// The judge of the run; of the scores that are shown, where the run gave none.
     pub(super) judge: String,
     pub(super) run: String,
     pub(super) outcome: &'static str,
@@ -31,6 +37,9 @@ pub(super) struct ScoringView {
     pub(super) labels: Option<u64>,
     #[serde(skip)]
     dimensions: Vec<String>,
+    /// First requests of the sessions that a table shows.
+    #[serde(skip)]
+    pub(super) titles: BTreeMap<SessionId, String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -50,6 +59,12 @@ pub(super) struct SessionView {
     dimensions: Dimensions,
     traces: Option<u64>,
     generation: u32,
+    /// Who gave these scores.
+    judge: String,
+    rubric_version: Option<u64>,
+    judge_version: Option<String>,
+    /// How many labels P(success) of the offline judge is fitted to.
+    labels: Option<u64>,
 }
 
 /// Scores of dimensions, in the order of the rubric.
@@ -88,7 +103,7 @@ impl ScoringView {
             sessions: report
                 .sessions
                 .iter()
-                .map(|scored| SessionView::new(scored, &request.rubric))
+                .map(|scored| SessionView::new(scored, request))
                 .collect(),
             skipped: skipped.collect(),
             failed: failed.collect(),
@@ -111,7 +126,22 @@ impl ScoringView {
                 .iter()
                 .find_map(|scored| Some(scored.judged.success.as_ref()?.labels)),
             dimensions: request.rubric.dimensions.iter().map(|one| one.name.clone()).collect(),
+            titles: BTreeMap::new(),
         }
+    }
+
+    /// The sessions, worst first.
+    fn worst_first(&self) -> Vec<&SessionView> {
+        let mut sessions: Vec<&SessionView> = self.sessions.iter().collect();
+        let mark = |session: &SessionView| session.overall_quality.unwrap_or(f64::INFINITY);
+        sessions.sort_by(|one, other| mark(one).total_cmp(&mark(other)));
+        sessions
+    }
+
+    /// The sessions of the short table.
+    pub(super) fn listed(&self) -> Vec<SessionId> {
+        let ids = self.worst_first().into_iter().take(MAX_ROWS);
+        ids.filter_map(|session| SessionId::parse(&session.session_id).ok()).collect()
     }
 
     /// Shows a session that was scored before as if it had been scored now.
@@ -120,6 +150,10 @@ impl ScoringView {
         let is_there = self.sessions.iter().any(|view| view.session_id == id);
         if !is_there && known.generation().is_some() {
             let view = SessionView::known(id, known, &self.dimensions);
+            if self.sessions.is_empty() && !view.judge.is_empty() {
+                self.judge.clone_from(&view.judge);
+                self.labels = view.labels;
+            }
             self.sessions.push(view);
         }
     }
@@ -136,7 +170,8 @@ impl ScoringView {
 }
 
 impl SessionView {
-    fn new(scored: &Scored, rubric: &Rubric) -> Self {
+    fn new(scored: &Scored, request: &Request) -> Self {
+        let rubric: &Rubric = &request.rubric;
         let session_id = scored.session.to_string();
         let said = scored.judged.whole.to_json(&session_id, rubric);
         let dimensions = rubric.dimensions.iter().map(|dimension| {
@@ -150,7 +185,17 @@ impl SessionView {
             overall_quality: scored.overall,
             traces: Some(scored.traces),
             generation: scored.generation,
+            judge: request.judge.name().to_owned(),
+            rubric_version: Some(u64::from(rubric.version)),
+            judge_version: Some(scored.judged.version.clone()),
+            labels: scored.judged.success.as_ref().map(|success| success.labels),
         }
+    }
+
+    /// Who gave these scores.
+    fn by(&self) -> JudgeVersion {
+        let (judge, version) = (self.judge.clone(), self.judge_version.clone());
+        JudgeVersion { judge, rubric_version: self.rubric_version, fingerprint: None, version }
     }
 
     /// A session from its stored scores.
@@ -176,7 +221,12 @@ impl SessionView {
             (name.clone(), about)
         });
         let overall = found(OVERALL);
+        let by = newest.first().map(|score| JudgeVersion::of(score)).unwrap_or_default();
         Self {
+            judge: by.judge,
+            rubric_version: by.rubric_version,
+            judge_version: by.version,
+            labels: newest.iter().find_map(|score| read(score, "labels").as_u64()),
             session_id,
             overall_quality: overall.and_then(|score| score.value.number()),
             dimensions: Dimensions(dimensions.collect()),
@@ -186,75 +236,13 @@ impl SessionView {
     }
 }
 
-/// A bar of a few characters for a mark from 0 to 1.
-fn bar(value: f64, width: u32) -> String {
-    const PARTS: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
-    let eighths = (value.clamp(0.0, 1.0) * f64::from(width) * 8.0).round();
-    (0..width)
-        .map(|target| {
-            let left = (eighths - f64::from(target) * 8.0).clamp(0.0, 8.0);
-            let filled = PARTS.iter().zip(0_u32..).find(|(_, eighth)| f64::from(*eighth) >= left);
-            filled.map_or('█', |(part, _)| *part)
-        })
-        .collect()
-}
-
-/// One line a session, with a bar for each dimension.
-pub(super) fn table(view: &ScoringView) -> String {
-    let mut text = String::new();
-    if !view.sessions.is_empty() {
-        text += &rows(view);
-        text += "\n";
-    }
-    text + &summary(view)
-}
-
-fn rows(view: &ScoringView) -> String {
-    let ids = view.sessions.iter().map(|session| shown(&session.session_id).chars().count());
-    let id_width = ids.max().unwrap_or(0).max("SESSION".len());
-    let widths: Vec<usize> = view.dimensions.iter().map(|name| name.len().max(10)).collect();
-    let mut text = format!("{:id_width$}  {:>6}  {:15}", "SESSION", "TRACES", "OVERALL");
-    for (name, width) in view.dimensions.iter().zip(&widths) {
-        text += &format!("  {name:width$}");
-    }
-    text = text.trim_end().to_owned() + "\n";
-    for session in &view.sessions {
-        let traces = session.traces.map_or_else(|| "?".to_owned(), |traces| traces.to_string());
-        let mut line = format!(
-            "{:id_width$}  {traces:>6}  {}",
-            shown(&session.session_id),
-            mark(session.overall_quality, 10)
-        );
-        for (name, width) in view.dimensions.iter().zip(&widths) {
-            line += &format!("  {:width$}", mark(session.dimensions.value(name), 5));
-        }
-        text += line.trim_end();
-        text += "\n";
-    }
-    text
-}
-
-fn mark(value: Option<f64>, width: u32) -> String {
-    match value {
-        Some(value) => format!("{} {value:.2}", bar(value, width)),
-        None => "–".to_owned(),
-    }
-}
-
-/// A session's id, cut to what a line has room for.
-fn shown(id: &str) -> String {
-    const ROOM: usize = 36;
-    if id.chars().count() <= ROOM {
-        return id.to_owned();
-    }
-    id.chars().take(ROOM - 1).chain(['…']).collect()
-}
-
 /// All scores of each session, with rationales.
 pub(super) fn detail(view: &ScoringView) -> String {
     let mut text = String::new();
     for session in &view.sessions {
         text += &format!("{}  {}\n", session.session_id, mark(session.overall_quality, 10));
+        let by = session.by().exact_words();
+        text += &format!("  by {by}, rubric {}\n", view.rubric);
         for (name, about) in &session.dimensions.0 {
             let score = match &about["score"] {
                 Value::String(label) => label.clone(),
@@ -298,15 +286,30 @@ fn summary(view: &ScoringView) -> String {
     for (reason, count) in reasons {
         text += &format!("  {count} skipped: {reason}\n");
     }
-    if let Some(labels) = view.labels {
-        text += &format!("  calibrated: P(success) is fitted to {labels} labels of this project\n");
-    } else if view.judge == offline::NAME && !view.sessions.is_empty() {
-        text += "  uncalibrated: the offline judge ranks sessions; only labels tell what a mark means\n";
-    }
+    text += &judges(view);
     for left_out in &view.failed {
         text += &format!("  {} failed: {}\n", shown(&left_out.session_id), left_out.reason);
     }
     text + next_step(view)
+}
+
+/// Who judged, and whether the levels of the offline judge mean something.
+fn judges(view: &ScoringView) -> String {
+    let of = |session: &SessionView| (session.by(), session.labels);
+    let judges: BTreeSet<(JudgeVersion, Option<u64>)> = view.sessions.iter().map(of).collect();
+    let line = |(judge, labels): &(JudgeVersion, Option<u64>)| {
+        let level = match labels {
+            Some(labels) => {
+                format!("calibrated: P(success) is fitted to {labels} labels of this project")
+            }
+            None if judge.is_offline() => "uncalibrated: the offline judge ranks sessions; only \
+                                           labels tell what a mark means"
+                .to_owned(),
+            None => return format!("  by {}, rubric {}\n", judge.words(), view.rubric),
+        };
+        format!("  by {}, rubric {}\n  {level}\n", judge.words(), view.rubric)
+    };
+    judges.iter().map(line).collect()
 }
 
 /// A reason without what differs from session to session: what stands between a colon or a comma and
@@ -347,13 +350,5 @@ mod tests {
         assert_eq!(gist(long), "too short; at least 3 traces or 10 observations needed");
         assert_eq!(gist("already scored, with 2 new traces since"), "already scored");
         assert_eq!(gist("not in the sample"), "not in the sample");
-    }
-
-    #[test]
-    fn bars_are_as_long_as_marks_are_high() {
-        assert_eq!(bar(0.0, 4), "    ");
-        assert_eq!(bar(1.0, 4), "████");
-        assert_eq!(bar(0.5, 4), "██  ");
-        assert_eq!(bar(0.3, 4), "█▎  ");
     }
 }

@@ -178,6 +178,11 @@ impl Check<'_> {
         let judge = synthesis.take("judge");
         assert_eq!((&judge["judge"], &judge["rubric_version"]), (&json!("offline"), &json!(1)));
         assert_eq!(synthesis.take("other_judges"), json!([]));
+        assert_eq!(
+            synthesis.take("is_uncalibrated"),
+            json!(true),
+            "the demo fits nothing to labels"
+        );
         assert_eq!(synthesis.take("earlier_weeks"), json!(self.week - 1));
         let findings = synthesis.list("findings");
         assert_eq!(findings.is_empty(), self.week == 1);
@@ -223,8 +228,21 @@ impl Check<'_> {
         let before = self.values(&name, self.week - 1);
         assert_eq!(counts.iter().sum::<usize>(), values.len() + before.len());
         assert!(stats.take("trend")["too_early"].is_string());
+        self.low(values, Part::of("low", stats.take("low")));
         self.change(&name, &stats.take("change"));
         stats.all_checked();
+    }
+
+    /// The sessions below 0.7, counted once more.
+    fn low(&self, values: &[f64], mut low: Part) {
+        let count = values.iter().filter(|value| **value < 0.7).count();
+        assert_eq!(low.take("count"), json!(count));
+        assert!(usize::try_from(low.take("traces").as_u64().unwrap()).unwrap() >= count);
+        assert_eq!(low.list("sessions").len(), count.min(10));
+        let of = |share: &Value| share["sessions"].as_u64().unwrap();
+        let agents: u64 = low.list("agents").iter().map(of).sum();
+        assert_eq!(usize::try_from(agents).unwrap(), count);
+        low.all_checked();
     }
 
     fn figures(&self, marks: Value, values: &[f64]) {
@@ -411,6 +429,7 @@ impl Check<'_> {
         same(&alert.take("change"), planted.change);
         assert_eq!(alert.take("moved"), json!(12));
         assert_eq!(alert.take("n"), json!(12));
+        assert!(alert.take("detectable").is_null(), "all sessions moved alike");
         assert!(alert.take("p").as_f64().unwrap() < 0.01);
         assert_eq!(alert.take("since"), json!(self.ledger.weeks[1]));
         assert_eq!(alert.take("week"), json!("2026-11-15"));

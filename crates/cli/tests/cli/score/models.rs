@@ -5,7 +5,7 @@ use ratchet_testkit::scripted::{Failure, Reply, ScriptedModel, Tokens};
 use serde_json::{Value, json};
 
 use super::sessions::{Story, folder_of};
-use super::{ids, reason, report, score_all};
+use super::{ids, reason, report, score, score_all};
 use crate::ok;
 
 /// A judge that says this of every dimension.
@@ -54,6 +54,24 @@ fn a_bad_answer_is_put_right_and_a_refusal_fails_its_session_only() {
     assert_eq!(found["counts"]["repeated"], 0, "what is put right is not asked twice: {found}");
     let response = model.requests();
     assert!(response.iter().any(|body| body.to_string().contains("99")), "the fault is sent back");
+}
+
+/// What is shown of a session is what its scores say, not what the command would use now.
+#[test]
+fn a_known_session_is_shown_with_the_judge_that_scored_it() {
+    let data = folder_of(&[Story::new("good", 3)]);
+    let model = ScriptedModel::start().unwrap();
+    model.say_always(Reply::document(verdict(0.5)));
+    report(judged(data.path(), &model, &[]), 0);
+    let shown = || score(data.path(), &["session", "good"]);
+    let text = ok(shown());
+    assert!(text.contains("by anthropic:claude-sonnet-5, rubric version 1"), "{text}");
+    assert!(!text.contains("uncalibrated") && !text.contains("offline"), "{text}");
+    let found = report(shown(), 0);
+    assert_eq!(found["judge"], "anthropic:claude-sonnet-5");
+    let session = &found["sessions"][0];
+    assert_eq!((&session["judge"], &session["rubric_version"]), (&found["judge"], &json!(1)));
+    assert!(session["judge_version"].is_string(), "{session}");
 }
 
 #[test]

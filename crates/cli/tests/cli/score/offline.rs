@@ -44,6 +44,18 @@ fn sessions_are_scored_once_and_say_why() {
     assert_eq!(ids(&third, "sessions"), ["short"]);
 }
 
+#[test]
+fn the_table_fits_a_terminal_and_has_the_worst_first() {
+    let long = "a-session-whose-id-is-longer-than-a-line-of-a-terminal-has-room-for";
+    let failing = Story { fails: true, ..Story::new("failing", 4) };
+    let data = folder_of(&[Story::new("good", 5), failing, Story::new(long, 3)]);
+    let text = ok(score_all(data.path(), &["--dry-run"]));
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    insta::assert_snapshot!(text);
+    let wide = ok(score_all(data.path(), &["--dry-run", "--wide"]));
+    assert!(DIMENSIONS.iter().all(|name| wide.contains(name)), "{wide}");
+}
+
 /// A mark comes with its value and its reason, and cites traces that are there.
 #[track_caller]
 fn check_dimension(name: &str, about: &Value) {

@@ -2,8 +2,9 @@ use std::collections::BTreeMap;
 
 use crate::id::SessionId;
 use crate::quality::synthesis::WEEKLY_LEVEL;
-use crate::stats::bounded;
+use crate::stats::difference::SampleStats;
 use crate::stats::permutation::{self, Row};
+use crate::stats::{bounded, float, power};
 
 use super::{Marks, Statistic};
 
@@ -34,6 +35,9 @@ pub struct Drift {
     pub lower: usize,
     /// p-value, corrected for the number of dimensions; `None` with too few sessions.
     pub p: Option<f64>,
+    /// The smallest change that would be found with a probability of 80%; `None` with too few
+    /// sessions, or where all changed alike.
+    pub detectable: Option<f64>,
     pub bearing: DriftVerdict,
 }
 
@@ -91,10 +95,19 @@ pub fn drift(dimensions: &[String], first: &Judged, now: &Judged) -> Vec<Drift> 
             higher: count(|value| value > SAME),
             lower: count(|value| value < -SAME),
             p,
+            detectable: detectable(&values, dimensions.len()),
             bearing: bearing(change, p),
         }
     };
     dimensions.iter().enumerate().map(of).collect()
+}
+
+/// The mean difference that a test of so many dimensions finds with a probability of 80%.
+fn detectable(differences: &[f64], dimensions: usize) -> Option<f64> {
+    let deviation = SampleStats::of(differences)?.deviation?;
+    let error = deviation / float(differences.len()).sqrt();
+    let is_enough = differences.len() >= MIN_PAIRS && error > SAME;
+    is_enough.then(|| power::detectable(error, WEEKLY_LEVEL, dimensions).max(MIN_DRIFT))
 }
 
 fn bearing(change: Statistic, p: Option<f64>) -> DriftVerdict {

@@ -22,13 +22,15 @@ pub const SIZE: usize = 12;
 pub struct PanelVerdict {
     pub session: SessionId,
     pub who: PanelKey,
+    /// Hash of what the judge went by beside the rubric; `None` in old verdicts.
+    pub version: Option<String>,
     /// First day of the week.
     pub week: String,
     /// Scores by dimension, with the overall score.
     pub marks: Marks,
 }
 
-/// A judge with a rubric: panels are comparable only within the same key.
+/// A judge with a rubric. Panels are comparable only within the same key and judge version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PanelKey {
     /// Judge name.
@@ -39,10 +41,12 @@ pub struct PanelKey {
     pub fingerprint: String,
 }
 
-/// The drift of a judge since its first panel.
+/// The drift of a judge since the first panel of its newest version.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PanelDrift {
     pub who: PanelKey,
+    /// The judge's newest version.
+    pub version: Option<String>,
     /// The baseline week.
     pub first: String,
     /// The newest week.
@@ -71,6 +75,9 @@ pub struct DriftAlert {
     /// p-value, corrected for the number of dimensions.
     #[serde(default)]
     pub p: Option<f64>,
+    /// The smallest change that would be found with a probability of 80%.
+    #[serde(default)]
+    pub detectable: Option<f64>,
 }
 
 impl DriftAlert {
@@ -90,16 +97,18 @@ impl DriftAlert {
         if self.change > 0.0 { "higher" } else { "lower" }
     }
 
-    /// Formats the change, the number of sessions that changed so, and the p-value of the test. An
-    /// interval of the mean would come from another test and could contradict the alert.
+    /// Formats the change, the number of sessions that changed so, the p-value of the test and the
+    /// change it finds with a probability of 80%. An interval of the mean would come from another
+    /// test and could contradict the alert.
     pub fn measured(&self) -> String {
         let Self { change, n, .. } = self;
         let p = self.p.map(|p| format!(", p = {p:.4}")).unwrap_or_default();
+        let least = self.detectable.map(|least| format!(", detectable: ±{least:.2}"));
         let moved = match self.moved {
             Some(moved) => format!("{} in {moved} of {n}", self.way()),
             None => format!("n = {n}"),
         };
-        format!("{} ({moved}{p})", signed(*change))
+        format!("{} ({moved}{p}{})", signed(*change), least.unwrap_or_default())
     }
 }
 
@@ -126,6 +135,7 @@ impl PanelDrift {
                 moved: Some(if change.value > 0.0 { drift.higher } else { drift.lower }),
                 n: change.n,
                 p: drift.p,
+                detectable: drift.detectable,
             })
         };
         self.drifts.iter().filter_map(alert).collect()
@@ -146,6 +156,7 @@ impl PanelVerdict {
                 "judge": judge,
                 "rubric": rubric,
                 "fingerprint": fingerprint,
+                "judge_version": self.version,
                 "week": self.week,
             }),
         }
@@ -160,21 +171,27 @@ impl PanelVerdict {
         Some(Self {
             session: SessionId::parse(input.get("session_id")?.as_str()?).ok()?,
             who: PanelKey { judge, rubric, fingerprint },
+            version: text("judge_version"),
             week: text("week")?,
             marks: marks.collect(),
         })
     }
 }
 
-/// Returns the drift of each judge since its first panel.
+/// Returns the drift of each judge since the first panel of its newest version: scores of other
+/// versions differ for a known reason.
 pub fn drifts(verdicts: &[PanelVerdict]) -> Vec<PanelDrift> {
-    let mut by_judge: BTreeMap<&PanelKey, BTreeMap<&str, Judged>> = BTreeMap::new();
+    let mut by_judge: BTreeMap<&PanelKey, Vec<&PanelVerdict>> = BTreeMap::new();
     for verdict in verdicts {
-        let weeks = by_judge.entry(&verdict.who).or_default();
-        let judged = weeks.entry(&verdict.week).or_default();
-        judged.insert(verdict.session.clone(), verdict.marks.clone());
+        by_judge.entry(&verdict.who).or_default().push(verdict);
     }
-    let of = |(who, weeks): (&PanelKey, BTreeMap<&str, Judged>)| {
+    let of = |(who, verdicts): (&PanelKey, Vec<&PanelVerdict>)| {
+        let version = newest_version(&verdicts)?;
+        let mut weeks: BTreeMap<&str, Judged> = BTreeMap::new();
+        for verdict in verdicts.into_iter().filter(|verdict| verdict.version == version) {
+            let judged = weeks.entry(&verdict.week).or_default();
+            judged.insert(verdict.session.clone(), verdict.marks.clone());
+        }
         let (first, then) = weeks.first_key_value()?;
         let (newest, now) = weeks.last_key_value()?;
         let names = then.values().flat_map(BTreeMap::keys).filter(|name| *name != OVERALL);
@@ -186,9 +203,19 @@ pub fn drifts(verdicts: &[PanelVerdict]) -> Vec<PanelDrift> {
         let now = if first == newest { &Judged::new() } else { now };
         let drifts = drift(&names, then, now);
         let (first, newest) = ((*first).to_owned(), (*newest).to_owned());
-        Some(PanelDrift { who: who.clone(), first, newest, drifts })
+        Some(PanelDrift { who: who.clone(), version, first, newest, drifts })
     };
     by_judge.into_iter().filter_map(of).collect()
+}
+
+/// The version that judged most sessions of the newest week.
+fn newest_version(verdicts: &[&PanelVerdict]) -> Option<Option<String>> {
+    let week = verdicts.iter().map(|verdict| &verdict.week).max()?;
+    let mut counts: BTreeMap<&Option<String>, usize> = BTreeMap::new();
+    for verdict in verdicts.iter().filter(|verdict| verdict.week == *week) {
+        *counts.entry(&verdict.version).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(version, _)| version.clone())
 }
 
 /// Returns the drift alerts of judges with a panel in these weeks, as of the end of the range.
@@ -222,6 +249,7 @@ mod tests {
                 rubric: "session-quality".to_owned(),
                 fingerprint: "abc".to_owned(),
             },
+            version: Some("v1".to_owned()),
             week: week.to_owned(),
             marks: [(OVERALL.to_owned(), mark), ("tool_mastery".to_owned(), 0.5)].into(),
         }
@@ -257,6 +285,24 @@ mod tests {
         let first_week: Vec<_> = all.into_iter().take(12).collect();
         let alone = super::drifts(&first_week);
         assert!(alone[0].drifts.iter().all(|drift| drift.bearing == DriftVerdict::CannotTell));
+    }
+
+    /// Where a judge's signals or instructions were changed, its scores change for a known reason.
+    #[test]
+    fn a_change_of_the_judges_version_is_no_drift() {
+        let of = |week: &str, version: &str, mark: f64| -> Vec<PanelVerdict> {
+            let one = |n| {
+                let version = Some(version.to_owned());
+                PanelVerdict { version, ..verdict(n, week, mark) }
+            };
+            (0..12).map(one).collect()
+        };
+        let two = [of("2026-11-01", "v1", 0.5), of("2026-11-08", "v2", 0.7)].concat();
+        assert_eq!(drifts(&two)[0].alerts(), [], "the second week is the first of its version");
+        assert_eq!(drifts(&two)[0].first, "2026-11-08");
+        let three = [two, of("2026-11-15", "v2", 0.9)].concat();
+        let [alert] = drifts(&three)[0].alerts().try_into().unwrap();
+        assert_eq!((alert.since.as_str(), signed(alert.change).as_str()), ("2026-11-08", "+0.20"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 use super::terminal::{also_words, share_words};
 use super::{
     MAX_SHOWN, WeekReport, advice_words, agent_words, change_words, counted, interval_words,
-    judge_words, left_out_words, met_word, reading_words, standings, target_words, trend_words,
+    judge_words, met_word, reading_words, standings, target_words, trend_words,
 };
 use crate::quality::suggestion::Suggestion;
 use crate::quality::synthesis::{AgentStats, Change, Marks, Outlier, VariantStats};
@@ -38,7 +38,6 @@ pub(super) fn text(report: &WeekReport) -> String {
         out.extend(report.suggestions.iter().map(suggestion));
     }
     out.push_str(&success(report));
-    out.extend(left_out_words(&report.left_out).map(|words| format!("\n{}\n", escaped(&words))));
     out
 }
 
@@ -220,12 +219,12 @@ pub(super) fn suggestion(suggestion: &Suggestion) -> String {
         sessions => format!("\nEvidence: {}\n", sessions.join(", ")),
     };
     format!(
-        "\n### {} ({})\n\n{}: {}\n\nAdd to the {}:\n\n{fence}\n{}\n{fence}\n{evidence}",
+        "\n### {} ({})\n\n{}: {}\n\n{}:\n\n{fence}\n{}\n{fence}\n{evidence}",
         escaped(&suggestion.title),
         suggestion.severity.as_str(),
         escaped(&suggestion.dimension),
         escaped(&suggestion.reason),
-        suggestion.edit.as_str(),
+        suggestion.edit.words(),
         suggestion.text
     )
 }

@@ -1,6 +1,8 @@
 use serde_json::json;
 
-use super::{WeekReport, agent_words, change_words, counted, interval_words, trend_words};
+use super::{
+    WeekReport, agent_words, change_words, counted, interval_words, judge_words, trend_words,
+};
 use crate::message::{Message, MessageLine, MessageSection};
 use crate::quality::synthesis::{AgentStats, DimensionStats};
 
@@ -35,7 +37,7 @@ pub(super) fn message(report: &WeekReport, link: Option<String>) -> Message {
             true => format!("Weekly quality report {}", report.week),
             false => format!("Weekly quality report {}: {}", report.week, report.scope.words()),
         },
-        text: report.summary().join(" "),
+        text: report.summary().into_iter().chain(judge_words(report)).collect::<Vec<_>>().join(" "),
         sections: sections.into_iter().flatten().collect(),
         link,
         data: json!({ "report": report }),

@@ -1,4 +1,4 @@
-use super::{WeekReport, counted};
+use super::{WeekReport, counted, left_out_words};
 use crate::environment::DEFAULT_ENVIRONMENT;
 use crate::quality::synthesis::{AgentStats, Basis, Change, OVERALL, Succession, WeekFinding};
 
@@ -19,7 +19,10 @@ pub(super) fn sentences(report: &WeekReport) -> Vec<String> {
     let shown = drops.into_iter().take(MAX_DROPS).map(finding);
     // The largest rise is the last one.
     let risen = rises.into_iter().rev().take(MAX_RISES).map(finding);
-    let sentences = shown.chain(more).chain([report.headline()]).chain(risen).chain(lowest);
+    let has_marks = report.synthesis.overall.marks.is_some();
+    let left_out = left_out_words(&report.left_out).filter(|_| has_marks);
+    let figures = std::iter::once(report.headline()).chain(left_out);
+    let sentences = shown.chain(more).chain(figures).chain(risen).chain(lowest);
     sentences.chain(first_week(report)).collect()
 }
 
@@ -103,7 +106,13 @@ fn first_week(report: &WeekReport) -> Option<String> {
 /// The summary in one sentence.
 pub(super) fn headline(report: &WeekReport) -> String {
     let synthesis = &report.synthesis;
-    let sessions = counted(synthesis.sessions, "session");
+    let sessions = match unscored(report) {
+        0 => counted(synthesis.sessions, "session"),
+        others => {
+            let all = counted(synthesis.sessions + others, "session");
+            format!("{} of {all}", synthesis.sessions)
+        }
+    };
     let Some(marks) = synthesis.overall.marks else {
         return "No sessions scored in this week.".to_owned();
     };
@@ -125,6 +134,12 @@ pub(super) fn headline(report: &WeekReport) -> String {
     };
     let interval = interval.unwrap_or_default();
     format!("{sessions} scored, overall quality {:.2}{interval}{change}.", marks.mean)
+}
+
+/// The sessions of the week that are not in the figures.
+fn unscored(report: &WeekReport) -> usize {
+    let by_others = report.synthesis.other_judges.iter().map(|(_, count)| count);
+    by_others.sum::<usize>() + report.left_out.iter().map(|one| one.sessions).sum::<usize>()
 }
 
 /// Names an agent.

@@ -29,7 +29,6 @@ pub(super) fn text(report: &WeekReport, detail: TextDetail) -> String {
     out.push_str(&issues(report, detail));
     out.push_str(&suggestions(report, detail));
     out.push_str(&success(report));
-    out.extend(left_out(&report.left_out));
     out
 }
 

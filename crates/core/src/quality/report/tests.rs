@@ -197,8 +197,11 @@ fn drift_alerts_come_first_in_the_report() {
         moved: Some(11),
         n: 12,
         p: Some(0.0005),
+        detectable: Some(0.14),
     });
-    assert!(report.to_text(TextDetail::Short).contains("\nALERT: a*judge scores overall_quality"));
+    let text = report.to_text(TextDetail::Short);
+    assert!(text.contains("\nALERT: a*judge scores overall_quality"), "{text}");
+    assert!(text.replace("\n  ", " ").contains("detectable: ±0.14"), "{text}");
     assert!(report.to_markdown().contains(r"> **Judge drift.** a\*judge scores"));
 }
 

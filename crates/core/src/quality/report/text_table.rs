@@ -23,6 +23,8 @@ pub(super) fn agents(report: &WeekReport, detail: TextDetail) -> String {
     let mut lines = String::new();
     for agent in all.iter().take(shown) {
         lines.push_str(&agent_row(agent, report.is_first()));
+        let change = Some(&agent.overall.change).filter(|_| detail == TextDetail::Wide);
+        lines.extend(change.and_then(detectable_line));
         let releases = agent.releases.iter().chain(&agent.prompts);
         let is_shown = |variant: &&VariantStats| {
             let is_news = variant.change.is_clear() && !came_with_release(agent, variant);
@@ -108,6 +110,13 @@ fn change_cell(change: &Change) -> String {
     }
 }
 
+/// The change that the sessions of an insignificant one could have shown.
+fn detectable_line(change: &Change) -> Option<String> {
+    let Change::By { detectable: Some(least), .. } = change else { return None };
+    let line = format!("      detectable at 80% power: ±{least:.2}\n");
+    (!change.is_clear()).then_some(line)
+}
+
 fn row([name, place, n, mean, interval, change]: [&str; 6]) -> String {
     let (name, place) = (fit(name, 24), fit(place, 11));
     let line = format!("  {name} {place} {n:>4} {mean:>5}  {interval:<13} {change}");
@@ -159,6 +168,8 @@ pub(super) fn dimensions(report: &WeekReport, detail: TextDetail) -> String {
         let name = fit(&standing.name, 24);
         let line = format!("  {name} {:>4} {mean:>5}  {interval:<13} {change}", standing.n);
         out.push_str(&(one_line(line.trim_end()) + "\n"));
+        let tested = Some(&standing.change).filter(|_| is_wide && !report.is_first());
+        out.extend(tested.and_then(detectable_line));
         if let Some(marks) = standing.marks.filter(|_| is_wide) {
             let stdev = marks.stdev.map_or_else(|| "-".to_owned(), |stdev| format!("{stdev:.2}"));
             out.push_str(&wrapped(

@@ -3,15 +3,20 @@
 //! The prompt contains data between markers, as for judges. The answer is validated: every
 //! dimension and session that it names must exist.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{Edit, MAX_SESSIONS, Suggestion, is_wanting, key, severity};
+use super::{
+    AgentKind, Edit, MAX_SESSIONS, MIN_SESSIONS, MIN_TRACES, Suggestion, Templates, is_wanting,
+    key, severity,
+};
 use crate::judge::judge_prompt::marker::Marker;
 use crate::judge::judge_prompt::quoting::QuotedText;
 use crate::judge::judge_prompt::{Seed, digits};
-use crate::quality::synthesis::{BELOW_TARGET, SessionMarks, Synthesis};
+use crate::quality::synthesis::{BELOW_TARGET, SessionMarks, Synthesis, low};
 
 /// The default system prompt.
 pub const SHIPPED: &str = include_str!("../../../../../prompts/suggest-system.md");
@@ -66,14 +71,23 @@ pub struct AdviceCase<'a> {
 }
 
 /// Returns a hash of the week's data.
-pub fn shown_hash(week: &Synthesis, sessions: &[SessionMarks]) -> Option<String> {
+pub fn shown_hash(
+    week: &Synthesis,
+    sessions: &[SessionMarks],
+    templates: &Templates,
+) -> Option<String> {
     // The hash excludes the markers, so any seed will do.
-    AdviceCase::new(week, sessions, &Seed::new([0; 32])).map(|case| case.shown)
+    AdviceCase::new(week, sessions, (templates, &Seed::new([0; 32]))).map(|case| case.shown)
 }
 
 impl<'a> AdviceCase<'a> {
-    /// Renders a week; `None` if it has no problems and a model call is not needed.
-    pub fn new(week: &'a Synthesis, sessions: &'a [SessionMarks], seed: &Seed) -> Option<Self> {
+    /// Renders a week; `None` if it has no problems of several sessions and a model call is not
+    /// needed. The templates know the kinds of agents.
+    pub fn new(
+        week: &'a Synthesis,
+        sessions: &'a [SessionMarks],
+        (templates, seed): (&Templates, &Seed),
+    ) -> Option<Self> {
         let is_calm = week.issues.is_empty() && !week.dimensions.iter().any(is_wanting);
         let mut low: Vec<&SessionMarks> = sessions
             .iter()
@@ -82,14 +96,14 @@ impl<'a> AdviceCase<'a> {
                     || session.marks.values().any(|mark| mark.value < BELOW_TARGET)
             })
             .collect();
-        if is_calm || low.is_empty() {
+        if is_calm || low.len() < MIN_SESSIONS {
             return None;
         }
         low.sort_by(|one, other| {
             one.overall.total_cmp(&other.overall).then_with(|| one.session.cmp(&other.session))
         });
         low.truncate(MAX_SHOWN_SESSIONS);
-        let prompt = prompt(week, &low);
+        let prompt = prompt(week, &low, templates);
         let marker = Marker::apart_from("a week", seed, &[&prompt]);
         let (opening, closing, last) = (marker.opening(), marker.closing(), low.len());
         let text = format!(
@@ -209,8 +223,14 @@ impl<'a> AdviceCase<'a> {
             faults.push("title: one line".to_owned());
         }
         let last = self.sessions.len();
-        if given.sessions.is_empty() {
-            faults.push(format!("sessions: cite at least one of sessions 1 to {last}"));
+        let cited: BTreeSet<i64> = given.sessions.iter().copied().collect();
+        let shown = cited.iter().filter_map(|number| self.session(*number));
+        let shown: usize = shown.map(|session| low::traces(&given.dimension, session)).sum();
+        if cited.len() < MIN_SESSIONS || shown < MIN_TRACES {
+            faults.push(format!(
+                "sessions: cite at least {MIN_SESSIONS} of sessions 1 to {last}, which show it in at \
+                 least {MIN_TRACES} traces; these show it in {shown}"
+            ));
         }
         let unknown = given.sessions.iter().filter(|number| self.session(**number).is_none());
         faults.extend(unknown.map(|number| {
@@ -264,7 +284,17 @@ struct Given {
     title: String,
 }
 
-fn prompt(week: &Synthesis, sessions: &[&SessionMarks]) -> String {
+/// The name of an agent and what kind of work it does.
+fn agent_line(out: &mut QuotedText, agent: Option<&str>, templates: &Templates) {
+    let kind = match templates.kind(std::iter::once((agent, 1))) {
+        AgentKind::Coding => "changes code",
+        AgentKind::Chat => "answers users",
+    };
+    out.line(format_args!("agent that {kind}: "));
+    out.word(agent.unwrap_or("unnamed"), ID_BYTES);
+}
+
+fn prompt(week: &Synthesis, sessions: &[&SessionMarks], templates: &Templates) -> String {
     let mut out = QuotedText::default();
     out.line(format_args!("# The week: {} sessions", week.sessions));
     for standing in std::iter::once(&week.overall).chain(&week.dimensions) {
@@ -281,10 +311,18 @@ fn prompt(week: &Synthesis, sessions: &[&SessionMarks]) -> String {
         let count = issue.sessions.len();
         out.line(format_args!("{}, in {count} sessions: ", issue.dimension));
         out.word(&issue.title, RATIONALE_BYTES);
+        for share in &issue.agents {
+            out.line(format_args!("{} of {} sessions of ", share.sessions, share.of));
+            out.word(share.agent.as_deref().unwrap_or("unnamed"), ID_BYTES);
+        }
     }
     for (at, session) in sessions.iter().enumerate() {
         out.line(format_args!("# Session {}: overall {:.2}, id ", at + 1, session.overall));
         out.word(&session.session.to_string(), ID_BYTES);
+        agent_line(&mut out, session.facts.agent.as_deref(), templates);
+        let shown = session.marks.iter().filter(|(_, mark)| mark.value < BELOW_TARGET);
+        let shown = shown.map(|(name, _)| low::traces(name, session)).max().unwrap_or(1);
+        out.line(format_args!("shown by {shown} of its traces"));
         for (name, mark) in session.marks.iter().filter(|(_, mark)| mark.value < BELOW_TARGET) {
             out.line(format_args!("{name} {:.2}:", mark.value));
             out.block(&mark.rationale, RATIONALE_BYTES);
@@ -311,7 +349,12 @@ mod tests {
                 overall: value,
                 marks: BTreeMap::from([(
                     "tool_mastery".to_owned(),
-                    Mark { value, rationale: why.to_owned(), ..Mark::default() },
+                    Mark {
+                        value,
+                        rationale: why.to_owned(),
+                        evidence: vec![1, 2],
+                        ..Mark::default()
+                    },
                 )]),
                 judge: JudgeVersion::default(),
                 facts: RecordedFacts::default(),
@@ -322,7 +365,8 @@ mod tests {
     fn with<T>(why: &str, check: impl FnOnce(AdviceCase<'_>) -> T) -> T {
         let sessions = sessions(why);
         let week = synthesize(&["tool_mastery"], std::slice::from_ref(&sessions));
-        check(AdviceCase::new(&week, &sessions, &Seed::new([7; 32])).unwrap())
+        let with = (&Templates::shipped(), &Seed::new([7; 32]));
+        check(AdviceCase::new(&week, &sessions, with).unwrap())
     }
 
     fn answer(sessions: &str) -> String {
@@ -350,12 +394,35 @@ mod tests {
             let faults = |text: &str| case.read(text).unwrap_err().join("; ");
             assert!(faults(&answer("[3]")).contains("no session 3; there are sessions 1 to 2"));
             assert!(faults(&answer("[0]")).contains("no session 0"));
-            assert!(faults(&answer("[]")).contains("cite at least one"));
-            assert!(faults(&answer("[1]").replace("tool_mastery", "charm")).contains("dimension"));
-            assert!(faults(&answer("[1]").replace("CLAUDE.md", "poem")).contains("edit"));
+            assert!(faults(&answer("[]")).contains("cite at least 2 of sessions 1 to 2"));
+            assert!(faults(&answer("[1, 1]")).contains("these show it in 2"), "one session");
+            let other = |from: &str, to: &str| faults(&answer("[1, 2]").replace(from, to));
+            assert!(other("tool_mastery", "charm").contains("dimension"));
+            assert!(other("CLAUDE.md", "poem").contains("edit"));
             assert!(faults("I suggest tea").contains("not the JSON"));
             assert_eq!(case.read(r#"{"suggestions": []}"#), Ok(Vec::new()));
         });
+    }
+
+    /// A model cannot fit a suggestion to an agent that it does not know of.
+    #[test]
+    fn the_prompt_names_each_sessions_agent_and_its_kind() {
+        let mut sessions = sessions("It guessed a path.");
+        for (session, agent) in sessions.iter_mut().zip(["support-bot", "claude-code"]) {
+            session.facts.agent = Some(agent.to_owned());
+        }
+        let week = synthesize(&["tool_mastery"], std::slice::from_ref(&sessions));
+        let with = (&Templates::shipped(), &Seed::new([7; 32]));
+        let case = AdviceCase::new(&week, &sessions, with).unwrap();
+        let text = case.text();
+        assert!(
+            text.contains("agent that answers users: ") && text.contains("support-bot"),
+            "{text}"
+        );
+        assert!(
+            text.contains("agent that changes code: ") && text.contains("claude-code"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -380,6 +447,7 @@ mod tests {
             session.marks.clear();
         });
         let week = synthesize(&["tool_mastery"], std::slice::from_ref(&good));
-        assert!(AdviceCase::new(&week, &good, &Seed::new([7; 32])).is_none());
+        let with = (&Templates::shipped(), &Seed::new([7; 32]));
+        assert!(AdviceCase::new(&week, &good, with).is_none());
     }
 }

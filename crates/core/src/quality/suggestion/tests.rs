@@ -52,6 +52,43 @@ fn an_issue_and_its_dimension_are_one_suggestion_with_its_sessions() {
     assert!(one.reason.contains("2 sessions below 0.7") && one.reason.contains("mean"));
 }
 
+/// One bad trace is chance.
+#[test]
+fn a_dimension_needs_three_traces_of_two_sessions() {
+    let mut two = vec![session(1, 0.9, 0.1, ""), session(2, 0.9, 0.8, "")];
+    assert_eq!(suggestions(two.clone()), [], "one low session");
+    two[1] = session(2, 0.9, 0.4, "");
+    for one in &mut two {
+        one.marks.get_mut("tool_mastery").unwrap().evidence = vec![1];
+    }
+    assert_eq!(suggestions(two), [], "two traces");
+}
+
+/// A bot that fails in a project of coding agents gets a prompt, not a line of CLAUDE.md.
+#[test]
+fn a_suggestion_for_a_dimension_fits_the_agents_of_its_low_sessions() {
+    let of = |at: usize, tool: f64, agent: &str| {
+        let one = session(at, 0.9, tool, "");
+        let facts = RecordedFacts { agent: Some(agent.to_owned()), ..one.facts.clone() };
+        SessionMarks { facts, ..one }
+    };
+    let bot = [of(1, 0.1, "support-bot"), of(2, 0.2, "support-bot"), of(3, 0.15, "support-bot")];
+    let coding = (4..8).map(|at| of(at, 0.8, "claude-code"));
+    let found = suggestions(bot.into_iter().chain(coding).collect());
+    let [one] = found.as_slice() else { panic!("one, not {found:?}") };
+    assert_eq!(
+        (one.edit, one.sessions.as_slice()),
+        (Edit::Prompt, ["s1", "s3", "s2"].map(String::from).as_slice())
+    );
+}
+
+#[test]
+fn a_tool_that_refuses_needs_a_change_of_the_system() {
+    let why = "The tool denied permission to the order.";
+    let found = suggestions(vec![session(1, 0.75, 0.55, why), session(2, 0.72, 0.6, why)]);
+    assert_eq!(found.first().map(|one| one.edit), Some(Edit::System), "{found:?}");
+}
+
 #[test]
 fn every_step_leads_somewhere_and_back() {
     for progress in Progress::ALL {

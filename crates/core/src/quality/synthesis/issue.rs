@@ -325,7 +325,7 @@ fn issue(dimensions: &[&str], group: &[Phrase<'_>], all: &[&SessionMarks]) -> Op
         title: best.signal.as_ref().map_or_else(|| best.text.clone(), FoundSignal::title),
         also: Vec::new(),
         count: group.len(),
-        sessions: sessions.into_iter().map(str::to_owned).collect(),
+        sessions: clearest_first(group, sessions, all),
         example: example(group, best)?,
         agents: shares(group, all),
         traces: traces.len(),
@@ -333,6 +333,31 @@ fn issue(dimensions: &[&str], group: &[Phrase<'_>], all: &[&SessionMarks]) -> Op
     };
     let cause = best.signal.as_ref().map_or(usize::MAX, |signal| signal.place);
     Some(RankedIssue { dimension: index, cause, issue })
+}
+
+/// Orders sessions by what they show: those with a trace that shows the issue first, then the lowest
+/// overall score.
+fn clearest_first(
+    group: &[Phrase<'_>],
+    sessions: BTreeSet<&str>,
+    all: &[&SessionMarks],
+) -> Vec<String> {
+    let mut overall: BTreeMap<String, f64> = BTreeMap::new();
+    for one in all {
+        let lowest = overall.entry(one.session.to_string()).or_insert(one.overall);
+        *lowest = lowest.min(one.overall);
+    }
+    let shows = |session: &str| {
+        group.iter().any(|phrase| phrase.session == session && !phrase.shown.is_empty())
+    };
+    let mut ranked: Vec<(bool, f64, &str)> = sessions
+        .into_iter()
+        .map(|id| (!shows(id), overall.get(id).copied().unwrap_or(1.0), id))
+        .collect();
+    ranked.sort_by(|one, other| {
+        one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)).then(one.2.cmp(other.2))
+    });
+    ranked.into_iter().map(|(.., id)| id.to_owned()).collect()
 }
 
 /// The clearest example: one that leads to a trace that shows the issue, in the words of the title,

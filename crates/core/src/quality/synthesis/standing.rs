@@ -1,23 +1,20 @@
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::comparison::{Basis, Family};
-use super::{OVERALL, SessionMarks, WeekOfJudge};
+use super::{LowSessions, OVERALL, SessionMarks, WeekOfJudge};
 use crate::judge::rubric::MARKS;
 use crate::stats::difference::SampleStats;
 use crate::stats::interval::Interval;
 use crate::stats::permutation::Row;
 use crate::stats::trend::{MIN_VALUES, TrendDirection, trend};
 use crate::stats::undefined::Undefined;
-use crate::stats::{bounded, float};
+use crate::stats::{bounded, float, power};
 
 /// The level at which the change of a week is significant: in a quarter of 13 weeks without a
 /// change, at most 5% of the projects see one, in all dimensions together.
 pub const WEEKLY_LEVEL: f64 = 0.05 / 13.0;
 /// The minimum number of sessions in each of two weeks for a significant change.
 pub const MIN_TO_ALARM: usize = 12;
-/// The probability with which a change of the detectable size is found.
-const POWER: f64 = 0.8;
 
 /// The statistics of a dimension.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +31,9 @@ pub struct DimensionStats {
     /// Scored sessions of these weeks.
     #[serde(default)]
     pub counts: Vec<usize>,
+    /// This week's sessions below 0.7.
+    #[serde(default)]
+    pub low: LowSessions,
 }
 
 /// The distribution of a week's scores.
@@ -103,6 +103,7 @@ pub(super) fn standings(
     let p_values = family.p_values(None, &Basis::Week).unwrap_or_default();
     let has_others = weeks.iter().rev().nth(1).is_some_and(|week| week.has_others);
     let names = std::iter::once(OVERALL).chain(dimensions.iter().copied());
+    let this_week = weeks.last().map(|week| week.sessions.as_slice()).unwrap_or_default();
     let standing = |(measure, name): (usize, &str)| {
         let values = |rows: &Vec<Row>| -> Vec<f64> {
             let values = rows.iter().filter_map(|row| row.get(measure).copied().flatten());
@@ -113,7 +114,9 @@ pub(super) fn standings(
         };
         let weeks: Vec<Vec<f64>> = table.iter().map(values).collect();
         let p = p_values.get(measure).copied();
-        DimensionStats::new(name, &weeks, (p, family.size()), has_others)
+        let low = LowSessions::of(name, this_week);
+        let stats = DimensionStats::new(name, &weeks, (p, family.size()), has_others);
+        DimensionStats { low, ..stats }
     };
     names.enumerate().map(standing).collect()
 }
@@ -144,6 +147,7 @@ impl DimensionStats {
             trend: Trend::of(&history),
             history,
             counts: weeks.iter().map(Vec::len).collect(),
+            low: LowSessions::default(),
         }
     }
 
@@ -219,9 +223,7 @@ fn detectable(before: &[f64], this: &[f64], measures: usize) -> Option<f64> {
         Some(deviation * deviation / float(values.len()))
     };
     let error = (variance_of_mean(before)? + variance_of_mean(this)?).sqrt();
-    let quantile = |part: f64| Normal::standard().inverse_cdf(part);
-    let level = WEEKLY_LEVEL / float(measures.max(1));
-    Some((quantile(1.0 - level / 2.0) + quantile(POWER)) * error).filter(|least| *least > 0.0)
+    Some(power::detectable(error, WEEKLY_LEVEL, measures)).filter(|least| *least > 0.0)
 }
 
 impl Trend {

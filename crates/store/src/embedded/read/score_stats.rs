@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use ratchet_core::id::{ObservationId, TraceId};
+use ratchet_core::quality::synthesis::{JudgeVersion, is_superseded};
 use ratchet_core::record::score::{ScoreSource, ScoreValue};
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
@@ -80,8 +81,14 @@ fn sample(db: &Connection, filter: &Where, name: String, most: u64) -> rusqlite:
         let Some(value) = value(row)? else { return Ok(None) };
         let source: String = row.get(3)?;
         let source = ScoreSource::parse(&source).unwrap_or_default();
-        let judge = score_row::judge_of(row.get_ref(5)?.as_blob_or_null()?);
-        Ok(Some(ScoreValueRow { value, source, judge, timestamp: row.get::<_, Column<_>>(4)?.0 }))
+        let metadata = score_row::metadata_of(row.get_ref(5)?.as_blob_or_null()?);
+        Ok(Some(ScoreValueRow {
+            value,
+            source,
+            judge: JudgeVersion::of_metadata(&metadata),
+            is_superseded: is_superseded(&metadata),
+            timestamp: row.get::<_, Column<_>>(4)?.0,
+        }))
     })?;
     let judgements = rows.filter_map(Result::transpose).collect::<rusqlite::Result<_>>()?;
     Ok(Sample { name, total: to_u64(total), judgements })

@@ -1,4 +1,7 @@
+use std::collections::BTreeMap;
+
 use maud::{Markup, html};
+use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::quality::calibration::draft::mark;
 use ratchet_core::quality::calibration::{Calibration, DisagreedSession};
@@ -14,28 +17,34 @@ const SHOWN: usize = 10;
 const DIMENSIONS: usize = 3;
 const REASON: usize = 400;
 
-/// Draws the sessions that both see most differently, side by side.
+/// The sessions that both see most differently.
+pub(super) fn listed(calibration: &Calibration) -> Vec<&DisagreedSession> {
+    calibration.apart.iter().filter(|apart| apart.distance > 0.0).take(SHOWN).collect()
+}
+
+/// Draws the sessions that both see most differently, side by side, by their first requests.
 pub(super) fn draw(
     calibration: &Calibration,
-    held: &LabelComparison,
-    rubric: &Rubric,
+    (held, rubric): (&LabelComparison, &Rubric),
+    titles: &BTreeMap<SessionId, String>,
     ctx: &RequestContext,
 ) -> Markup {
-    let far: Vec<&DisagreedSession> =
-        calibration.apart.iter().filter(|apart| apart.distance > 0.0).take(SHOWN).collect();
+    let far = listed(calibration);
     html! {
         section aria-labelledby="apart" {
             h2 #apart { "Largest disagreements" }
             @if far.is_empty() { p.muted { "None: all scores are the same." } }
-            ol.apart { @for apart in far { li { (session(apart, held, rubric, ctx)) } } }
+            ol.apart { @for apart in far { li {
+                (session(apart, titles.get(&apart.session), (held, rubric), ctx))
+            } } }
         }
     }
 }
 
 fn session(
     apart: &DisagreedSession,
-    held: &LabelComparison,
-    rubric: &Rubric,
+    title: Option<&String>,
+    (held, rubric): (&LabelComparison, &Rubric),
     ctx: &RequestContext,
 ) -> Markup {
     let id = apart.session.to_string();
@@ -44,7 +53,12 @@ fn session(
     html! {
         article {
             header {
-                h3 { a href=(ctx.to(&["sessions", &id])) { "Session " bdi { code { (elide(&id, 60)) } } } }
+                h3 { a href=(ctx.to(&["sessions", &id])) title=(id) {
+                    @match title {
+                        Some(title) => { bdi { (elide(title, 100)) } },
+                        None => { "Session " bdi { code { (elide(&id, 60)) } } },
+                    }
+                } }
                 span.muted { (two(apart.distance)) " mean difference" }
             }
             div.table-wrap tabindex="0" role="region" aria-label={ "Scores of session " (id) } {

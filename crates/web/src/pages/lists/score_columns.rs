@@ -2,6 +2,8 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use ratchet_core::catalog::review::{CORRECTNESS, QUALITY};
+use ratchet_core::quality::synthesis::{JudgeVersion, is_superseded};
+use ratchet_core::record::limit::elide;
 use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget, ScoreValue};
 use ratchet_store::StoreResult;
 use ratchet_store::project::ProjectId;
@@ -11,8 +13,10 @@ use serde_json::{Map, Value};
 
 use super::row::{CellValue, ListedRow};
 use super::state::ListQuery;
+use crate::components::badge::Decider;
 use crate::components::figure;
 use crate::filter::ListKind;
+use crate::score_summary;
 
 /// Scores that are read for the rows of a page, newest first.
 const READ: u64 = 5_000;
@@ -28,17 +32,33 @@ pub(super) struct Scored(BTreeMap<String, BTreeMap<String, ByPeople>>);
 #[derive(Clone, Debug, Default, PartialEq)]
 struct ByPeople {
     people: Verdicts,
-    others: Verdicts,
+    /// By judge and its version, the one of the newest score first.
+    others: Vec<(Decider, JudgeVersion, Verdicts)>,
 }
 
 impl ByPeople {
-    /// The scores that count, and those that they supersede.
-    fn split(&self) -> (&Verdicts, Option<&Verdicts>) {
-        match (self.people.count(), self.others.count()) {
-            (0, _) => (&self.others, None),
-            (_, 0) => (&self.people, None),
-            _ => (&self.people, Some(&self.others)),
+    fn take(&mut self, score: &Score) {
+        if score.source == ScoreSource::Annotation {
+            return self.people.take(score);
         }
+        let (decider, judge) = (score_summary::decider(score), JudgeVersion::of(score));
+        let is_it = |(its, version, _): &&mut (Decider, JudgeVersion, Verdicts)| {
+            (*its, version) == (decider, &judge)
+        };
+        match self.others.iter_mut().find(is_it) {
+            Some((.., verdicts)) => verdicts.take(score),
+            None => {
+                let mut verdicts = Verdicts::default();
+                verdicts.take(score);
+                self.others.push((decider, judge, verdicts));
+            }
+        }
+    }
+
+    /// The scores that count: those of people, or of the newest judge.
+    fn first(&self) -> Option<&Verdicts> {
+        let people = Some(&self.people).filter(|people| people.count() > 0);
+        people.or_else(|| self.others.first().map(|(.., verdicts)| verdicts))
     }
 }
 
@@ -85,6 +105,27 @@ impl Verdicts {
         self.numbers + self.words.values().sum::<u32>()
     }
 
+    /// What the displayed value is: `mean of 3`.
+    fn kind(&self) -> String {
+        match (self.count(), self.word()) {
+            (1, _) => "one score".to_owned(),
+            (count, Some(_)) => format!("most frequent of {count}"),
+            (count, None) => format!("mean of {count}"),
+        }
+    }
+
+    fn shown(&self) -> Markup {
+        let count = self.count();
+        html! {
+            @match (self.word(), self.mean()) {
+                (Some(word), _) => { bdi { (elide(word, 60)) } },
+                (None, Some(mean)) => { (figure::number(mean)) },
+                (None, None) => {},
+            }
+            @if count > 1 { " " small.muted { "×" (count) } }
+        }
+    }
+
     fn value(&self) -> Value {
         match (self.word(), self.mean()) {
             (Some(word), _) => Value::from(word),
@@ -127,18 +168,24 @@ pub(super) async fn scored<R: ListedRow>(
     let mut scored = Scored::default();
     for score in telemetry.scores(query).await?.rows {
         let Some(id) = row_of(&score.target, R::ON) else { continue };
+        if is_superseded(&score.metadata) {
+            continue;
+        }
         let row = scored.0.entry(id).or_default();
-        if score.source == ScoreSource::Annotation {
-            row.entry(score.name.clone()).or_default().people.take(&score);
-            // The online judge's quality is superseded by a person's correctness.
-            if score.name == CORRECTNESS && is_quality_asked {
-                row.entry(QUALITY.to_owned()).or_default().people.take(&score);
-            }
-        } else {
-            row.entry(score.name.clone()).or_default().others.take(&score);
+        row.entry(score.name.clone()).or_default().take(&score);
+        // The online judge's quality is superseded by a person's correctness.
+        let is_by_person = score.source == ScoreSource::Annotation;
+        if is_by_person && score.name == CORRECTNESS && is_quality_asked {
+            row.entry(QUALITY.to_owned()).or_default().take(&score);
         }
     }
     Ok(scored)
+}
+
+/// The judge of a score with its versions, or the kind of it.
+fn who(decider: Decider, judge: &JudgeVersion) -> String {
+    let known = score_summary::judge_words(judge).map(|judge| judge.exact);
+    known.unwrap_or_else(|| decider.name().to_owned())
 }
 
 /// The row of a score; scores of an observation count for its trace too.
@@ -154,34 +201,28 @@ fn row_of(target: &ScoreTarget, on: ListKind) -> Option<String> {
 }
 
 impl Scored {
-    /// The displayed value: the mean, or the most frequent category.
+    /// The displayed values: the mean, or the most frequent category, of people or of each judge.
     pub(super) fn cell(&self, row: &str, name: &str) -> Markup {
         let Some(verdicts) = self.0.get(row).and_then(|names| names.get(name)) else {
             return Markup::default();
         };
-        let (verdicts, superseded) = verdicts.split();
-        let count = verdicts.count();
-        let tooltip = match (count, verdicts.word()) {
-            (1, _) => "one score".to_owned(),
-            (_, Some(_)) => format!("most frequent of {count}"),
-            (_, None) => format!("mean of {count}"),
-        };
+        let is_superseded = verdicts.people.count() > 0;
         html! {
-            span title=(tooltip) {
-                @match (verdicts.word(), verdicts.mean()) {
-                    (Some(word), _) => { bdi { (ratchet_core::record::limit::elide(word, 60)) } },
-                    (None, Some(mean)) => { (figure::number(mean)) },
-                    (None, None) => {},
+            @if is_superseded {
+                span class=(Decider::Human.class()) title={ (verdicts.people.kind()) " by people" } {
+                    (verdicts.people.shown())
                 }
-                @if count > 1 { " " small.muted { "×" (count) } }
             }
-            @if let Some(judged) = superseded {
-                " " small.muted title="superseded by a person" {
-                    "judge "
-                    @match (judged.word(), judged.mean()) {
-                        (Some(word), _) => { bdi { (ratchet_core::record::limit::elide(word, 60)) } },
-                        (None, Some(mean)) => { (figure::number(mean)) },
-                        (None, None) => {},
+            @for (at, (decider, judge, verdicts)) in verdicts.others.iter().enumerate() {
+                @let who = who(*decider, judge);
+                @if is_superseded {
+                    " " small.muted title={ "by " (who) ", superseded by a person" } {
+                        "judge " (verdicts.shown())
+                    }
+                } @else {
+                    @if at > 0 { " " }
+                    span class=(decider.class()) title={ (verdicts.kind()) " by " (who) } {
+                        (verdicts.shown())
                     }
                 }
             }
@@ -191,8 +232,8 @@ impl Scored {
     /// All scores of a row, as they are exported.
     pub(super) fn exported(&self, row: &str) -> CellValue {
         let Some(names) = self.0.get(row) else { return CellValue::Json(None) };
-        let fields =
-            names.iter().map(|(name, verdicts)| (name.clone(), verdicts.split().0.value()));
+        let value = |verdicts: &ByPeople| verdicts.first().map_or(Value::Null, Verdicts::value);
+        let fields = names.iter().map(|(name, verdicts)| (name.clone(), value(verdicts)));
         CellValue::Json(Some(Value::Object(fields.collect::<Map<_, _>>()).to_string()))
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use maud::{Markup, html};
 use ratchet_core::id::{ObservationId, SessionId, TraceId};
 use ratchet_core::money::Money;
+use ratchet_core::quality::synthesis::{JudgeVersion, is_superseded};
 use ratchet_core::record::observation::{Level, Observation};
 use ratchet_core::record::score::{Score, ScoreTarget, ScoreValue};
 use ratchet_core::stats::bounded;
@@ -147,8 +148,11 @@ struct VersionMetrics {
     /// In nanoseconds, ascending.
     latencies: Vec<i64>,
     /// Values by name and judge.
-    scores: BTreeMap<(String, &'static str), Vec<f64>>,
+    scores: BTreeMap<JudgedName, Vec<f64>>,
 }
+
+/// The name of scores, with the class and the version of their judge.
+type JudgedName = (String, &'static str, JudgeVersion);
 
 fn by_version(
     calls: &[Observation],
@@ -165,7 +169,7 @@ fn by_version(
         metrics.approximate_cost = metrics.approximate_cost + call.approximate_cost();
         metrics.latencies.extend(call.latency());
     }
-    for score in scores {
+    for score in scores.iter().filter(|score| !is_superseded(&score.metadata)) {
         let value = match &score.value {
             ScoreValue::Numeric(value) => *value,
             ScoreValue::Boolean(value) => f64::from(u8::from(*value)),
@@ -175,7 +179,8 @@ fn by_version(
         };
         let metrics = users.version(&score.target).and_then(|it| versions_found.get_mut(&it));
         if let Some(metrics) = metrics {
-            let key = (score.name.clone(), score_summary::decider(score).class());
+            let class = score_summary::decider(score).class();
+            let key = (score.name.clone(), class, JudgeVersion::of(score));
             metrics.scores.entry(key).or_default().push(value);
         }
     }
@@ -185,15 +190,16 @@ fn by_version(
     versions_found
 }
 
-/// Names of scores with the most values, each with the class of who judged.
-fn score_columns(versions: &BTreeMap<u32, VersionMetrics>) -> Vec<(String, &'static str)> {
-    let mut counts: BTreeMap<&(String, &'static str), usize> = BTreeMap::new();
+/// Names of scores with the most values, each with who judged.
+fn score_columns(versions: &BTreeMap<u32, VersionMetrics>) -> Vec<JudgedName> {
+    let mut counts: BTreeMap<&JudgedName, usize> = BTreeMap::new();
     for (key, values) in versions.values().flat_map(|version| &version.scores) {
         *counts.entry(key).or_default() += values.len();
     }
     let mut counts: Vec<_> = counts.into_iter().collect();
     // Overall quality says most; then those with the most values.
-    counts.sort_by_key(|((name, _), count)| (name != "overall_quality", std::cmp::Reverse(*count)));
+    counts
+        .sort_by_key(|((name, ..), count)| (name != "overall_quality", std::cmp::Reverse(*count)));
     counts.into_iter().take(SHOWN_SCORES).map(|(key, _)| key.clone()).collect()
 }
 
@@ -208,7 +214,11 @@ fn draw(ctx: &RequestContext, prompt: &Prompt, versions: &BTreeMap<u32, VersionM
         Column::number("p95 latency"),
         Column::number("Errors"),
     ];
-    columns.extend(scores.iter().map(|(name, judge)| Column::wide(&format!("{name} ({judge})"))));
+    let column = |(name, class, judge): &JudgedName| {
+        let who = score_summary::judge_words(judge).map(|judge| format!(", {}", judge.plain));
+        Column::wide(&format!("{name} ({class}{})", who.unwrap_or_default()))
+    };
+    columns.extend(scores.iter().map(column));
     let row = |(version, metrics): (&u32, &VersionMetrics)| {
         let mut cells = vec![
             html! { "v" (version) },
@@ -230,9 +240,13 @@ fn draw(ctx: &RequestContext, prompt: &Prompt, versions: &BTreeMap<u32, VersionM
 }
 
 fn cost(metrics: &VersionMetrics) -> Markup {
-    let Ok(mean) = interval::mean(&metrics.costs) else {
+    let Ok(mut mean) = interval::mean(&metrics.costs) else {
         return html! { span.muted { "unknown" } };
     };
+    // The interval of a few very different costs would reach below nothing.
+    if let Some(interval) = &mut mean.interval {
+        interval.lower = interval.lower.max(0.0);
+    }
     let is_approximate = metrics.approximate_cost.pico() > 0;
     html! {
         span title=(interval_words(&mean, figure::exact_dollars)) {

@@ -22,6 +22,40 @@ pub(in crate::pages) fn is_in_scope(
         && scope.environment.as_deref().is_none_or(|wanted| environment == wanted)
 }
 
+/// The agents in the page's scope; `None` where the page is about the whole project.
+pub(super) fn chosen<'a>(
+    report: &'a WeekReport,
+    ctx: &RequestContext,
+) -> Option<Vec<&'a AgentStats>> {
+    if ctx.scope.agent.is_none() && ctx.scope.environment.is_none() {
+        return None;
+    }
+    let is_shown =
+        |agent: &&AgentStats| is_in_scope(ctx, agent.agent.as_deref(), &agent.environment);
+    Some(report.synthesis.agents.iter().filter(is_shown).collect())
+}
+
+/// An agent in an environment: `support-bot in prod`.
+pub(super) fn name(agent: &AgentStats) -> String {
+    format!("{} in {}", agent_words(agent.agent.as_deref()), agent.environment)
+}
+
+/// What the figures of agents are, each in a sentence.
+pub(super) fn headline(agents: &[&AgentStats]) -> String {
+    let sentence = |agent: &&AgentStats| {
+        let sessions = counted(agent.sessions, "session");
+        let quality = agent.overall.marks.map(|marks| {
+            let words = interval_words(marks.interval);
+            format!(", overall quality {:.2} (95% CI {words})", marks.mean)
+        });
+        format!("{}: {sessions} scored{}.", name(agent), quality.unwrap_or_default())
+    };
+    match agents {
+        [] => "No scored sessions of this agent or environment in the week.".to_owned(),
+        some => some.iter().map(sentence).collect::<Vec<_>>().join(" "),
+    }
+}
+
 /// The significant changes in words, largest drop first, each with the sessions that show it.
 pub(super) fn findings(report: &WeekReport, ctx: &RequestContext) -> Markup {
     let shown: Vec<&WeekFinding> = report
@@ -62,10 +96,8 @@ pub(super) fn findings(report: &WeekReport, ctx: &RequestContext) -> Markup {
 
 /// Agents and environments, worst first, with their releases and prompt versions.
 pub(super) fn table(report: &WeekReport, ctx: Option<&RequestContext>) -> Markup {
-    let is_shown = |agent: &&AgentStats| {
-        ctx.is_none_or(|ctx| is_in_scope(ctx, agent.agent.as_deref(), &agent.environment))
-    };
-    let shown: Vec<&AgentStats> = report.synthesis.agents.iter().filter(is_shown).collect();
+    let all = || report.synthesis.agents.iter().collect();
+    let shown = ctx.and_then(|ctx| chosen(report, ctx)).unwrap_or_else(all);
     if shown.is_empty() {
         return html! { p.muted { "No scored sessions." } };
     }

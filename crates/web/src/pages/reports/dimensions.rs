@@ -1,7 +1,12 @@
 use maud::{Markup, html};
-use ratchet_core::quality::report::{WeekReport, change_words, interval_words, trend_words};
-use ratchet_core::quality::synthesis::{BELOW_TARGET, Change, DimensionStats, Marks, Trend};
+use ratchet_core::quality::report::{
+    WeekReport, change_words, counted, interval_words, trend_words,
+};
+use ratchet_core::quality::synthesis::{
+    AgentStats, BELOW_TARGET, Change, DimensionStats, Marks, MeasureStats, Trend,
+};
 
+use super::agents;
 use crate::components::chart;
 use crate::components::stat::{Stat, Value};
 use crate::components::table::{self, Column, Row, Table};
@@ -38,6 +43,42 @@ pub(super) fn table(report: &WeekReport) -> Markup {
         @if !has_change && !report.is_first() { p.muted { "Change vs. previous week: " (change_words(&overall.change)) "." } }
         @if !has_trend && !report.is_first() { p.muted { "Trend: " (trend_words(&overall.trend)) "." } }
     }
+}
+
+/// Scores of the dimensions of some agents only.
+pub(super) fn of_agents(agents: &[&AgentStats], is_first: bool) -> Markup {
+    let mut columns = vec![
+        Column::text("Dimension"),
+        Column::text("Agent"),
+        Column::number("Sessions"),
+        Column::number("Mean"),
+        Column::text("95% CI"),
+    ];
+    if !is_first {
+        columns.push(Column::wide("vs. previous week"));
+    }
+    let row = |agent: &AgentStats, measure: &MeasureStats| {
+        let name = agents::name(agent);
+        let none = || html! { span.muted { "–" } };
+        let mut cells = vec![
+            html! { bdi { (measure.name) } },
+            html! { bdi { (name) } },
+            html! { (measure.n) },
+            measure.marks.map_or_else(none, |marks| html! { (format!("{:.2}", marks.mean)) }),
+            measure.marks.map_or_else(none, |marks| reach(&measure.name, marks)),
+        ];
+        if !is_first {
+            cells.push(html! { (change_words(&measure.change)) });
+        }
+        Row { id: format!("{} {name}", measure.name), link: None, cells, failed: false }
+    };
+    let measures = |agent: &&AgentStats| {
+        let all = std::iter::once(&agent.overall).chain(&agent.dimensions);
+        all.map(|measure| row(agent, measure)).collect::<Vec<_>>()
+    };
+    let rows = agents.iter().flat_map(measures).collect();
+    let caption = "Scores by dimension".to_owned();
+    html! { div.standings { (table::table(&Table { caption, columns, rows, select_for: None })) } }
 }
 
 fn row(standing: &DimensionStats, has_change: bool, has_trend: bool) -> Row {
@@ -84,13 +125,33 @@ pub(super) fn reach(name: &str, marks: Marks) -> Markup {
 }
 
 fn spark(standing: &DimensionStats) -> Markup {
-    let seen: Vec<f64> = standing.history.iter().filter_map(|mean| *mean).collect();
-    html! { @if is_drawn(standing) { (chart::spark(&seen, &standing.name)) } }
+    html! { @if is_drawn(standing) { (chart::spark(since_first(&standing.history), &standing.name)) } }
+}
+
+/// The weeks since the first one with a value; later weeks without one keep their place.
+fn since_first(history: &[Option<f64>]) -> &[Option<f64>] {
+    let first = history.iter().position(Option::is_some).unwrap_or(history.len());
+    history.get(first..).unwrap_or_default()
 }
 
 /// Whether there are weeks enough for a line.
 fn is_drawn(standing: &DimensionStats) -> bool {
     standing.history.iter().flatten().count() > 1
+}
+
+/// Overall quality of an agent as a stat.
+pub(super) fn agent_stat(agent: &AgentStats) -> Stat {
+    let value = match agent.overall.marks {
+        None => Value::CannotTell("no sessions scored".to_owned()),
+        Some(marks) => Value::Known {
+            text: format!("{:.2}", marks.mean),
+            interval: Some(interval_words(marks.interval)),
+            provenance: format!("mean of {}", counted(agent.overall.n, "session")),
+        },
+    };
+    let change = format!("{} vs. previous week", change_words(&agent.overall.change));
+    let change = matches!(agent.overall.change, Change::By { .. }).then_some(change);
+    Stat { label: agents::name(agent), value, change, ..Stat::default() }
 }
 
 /// Score of a dimension as a stat.
@@ -103,7 +164,7 @@ pub(in crate::pages) fn stat(standing: &DimensionStats, label: &str, provenance:
             provenance: provenance.to_owned(),
         },
     };
-    let course = standing.history.iter().filter_map(|mean| *mean).collect();
+    let course = since_first(&standing.history).to_vec();
     let change = change_words(&standing.change);
     let change = Some(match standing.change {
         Change::By { .. } => format!("{change} vs. previous week"),

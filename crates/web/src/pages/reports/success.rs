@@ -35,7 +35,7 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     page.summary = html! { (met) " of " (metrics.len()) " targets met." };
     page.action = tabs(&ctx, Tab::Success);
     page.body = html! {
-        (table(&metrics))
+        (table(&metrics, last.as_ref()))
         dl.meanings {
             @for metric in &metrics {
                 dt { (metric.measure.title()) }
@@ -70,8 +70,10 @@ const fn meaning(measure: Measure) -> &'static str {
     }
 }
 
-/// The four numbers with their targets.
-pub(super) fn table(metrics: &[SuccessMetric]) -> Markup {
+/// The four numbers with their targets, beside the last report.
+pub(super) fn table(metrics: &[SuccessMetric], last: Option<&WeekReport>) -> Markup {
+    // A target of a week is not missed before a second week.
+    let is_early = last.is_none_or(WeekReport::is_first);
     let columns = vec![
         Column::wide("Metric"),
         Column::text("Current"),
@@ -87,6 +89,7 @@ pub(super) fn table(metrics: &[SuccessMetric]) -> Markup {
             html! { (target_words(metric)) },
             match metric.is_met() {
                 Some(true) => html! { span.badge.good { (met_word(metric)) } },
+                Some(false) if is_early => html! { span.badge.warn { "first week" } },
                 Some(false) => html! { span.badge.bad { (met_word(metric)) } },
                 None => html! { span.badge.warn { (met_word(metric)) } },
             },

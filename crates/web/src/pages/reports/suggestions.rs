@@ -92,7 +92,7 @@ pub(super) fn card(
                 (severity(suggestion.severity)) " " (badge::tag(&suggestion.dimension)) " "
                 bdi { (ratchet_core::record::limit::elide(&suggestion.reason, 600)) }
             }
-            p { "Add to the " strong { (suggestion.edit.as_str()) } ":" }
+            p { strong { (suggestion.edit.words()) } ":" }
             (copy::snippet(&suggestion.text))
             @if !suggestion.sessions.is_empty() {
                 details {

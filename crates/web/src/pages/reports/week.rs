@@ -6,6 +6,7 @@ use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::quality::report::{
     WeekReport, advice_words, agent_words, also_words, counted, judge_words, left_out_words,
 };
+use ratchet_core::quality::suggestion::Suggestion;
 use ratchet_core::quality::synthesis::CommonIssue;
 use ratchet_store::catalog::StoredSuggestion;
 
@@ -39,7 +40,10 @@ async fn show(
         Page::new(Section::Quality, format!("Week {} to {}", report.week, report.last_day));
     page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&ctx))];
     // The other sentences of the summary stand below it, with their sessions.
-    page.summary = html! { (report.headline()) };
+    let chosen = agents::chosen(&report, &ctx);
+    let headline = || report.headline();
+    let headline = chosen.as_deref().map_or_else(headline, agents::headline);
+    page.summary = html! { (headline) };
     let weeks = catalog.reports(ctx.project_id()).await?;
     let weeks: Vec<String> = weeks.into_iter().map(|kept| kept.week).collect();
     page.action = neighbours(&report, &weeks, &ctx);
@@ -72,13 +76,27 @@ fn neighbours(report: &WeekReport, weeks: &[String], ctx: &RequestContext) -> Ma
 }
 
 fn body(report: &WeekReport, tracked: &[StoredSuggestion], ctx: &RequestContext) -> Markup {
+    let chosen = agents::chosen(report, ctx);
+    let suggestions = suggestions_in_scope(report, ctx);
     html! {
         (alarm::drift(&report.drift))
         @if let Some(words) = judge_words(report) { p.muted { bdi { (words) } } }
+        @if let Some(words) = left_out_words(&report.left_out) { p.muted { bdi { (short(&words)) } } }
         (agents::findings(report, ctx))
-        (stat::row(&figures(report)))
+        @match &chosen {
+            Some(agents) => {
+                (stat::row(&agents.iter().map(|one| dimensions::agent_stat(one)).collect::<Vec<_>>()))
+            },
+            None => { (stat::row(&figures(report))) },
+        }
         section.report-part { h2 { "Agents" } (agents::table(report, Some(ctx))) (agents::days(report, Some(ctx))) }
-        section.report-part { h2 { "Dimensions" } (dimensions::table(report)) (course(report)) }
+        section.report-part {
+            h2 { "Dimensions" }
+            @match &chosen {
+                Some(agents) => { (dimensions::of_agents(agents, report.is_first())) },
+                None => { (dimensions::table(report)) (course(report)) },
+            }
+        }
         section.report-part {
             h2 { "Outliers" }
             (sessions::outliers("Low outliers (below 0.5)", &report.synthesis.poor, report, ctx))
@@ -98,15 +116,16 @@ fn body(report: &WeekReport, tracked: &[StoredSuggestion], ctx: &RequestContext)
             @if let Some(words) = advice_words(report) { p.muted { bdi { (short(&words)) } } }
             @if report.suggestions.is_empty() {
                 p.muted { "None: every dimension is at 0.7 or above, and there are no common issues." }
+            } @else if suggestions.is_empty() {
+                p.muted { "None for this agent or environment." }
             }
-            @for suggestion in &report.suggestions {
+            @for suggestion in suggestions {
                 (suggestions::card(suggestion, suggestions::newest(tracked, suggestion), Some(report), ctx))
             }
         }
         @if !report.is_first() {
-            section.report-part { h2 { "Success metrics" } (success::table(&report.success)) }
+            section.report-part { h2 { "Success metrics" } (success::table(&report.success, Some(report))) }
         }
-        @if let Some(words) = left_out_words(&report.left_out) { p.muted { bdi { (short(&words)) } } }
     }
 }
 
@@ -155,6 +174,17 @@ pub(super) fn course(report: &WeekReport) -> Markup {
         series: series.collect(),
         ..OverTime::default()
     })
+}
+
+/// The suggestions with a session in the page's scope.
+fn suggestions_in_scope<'a>(report: &'a WeekReport, ctx: &RequestContext) -> Vec<&'a Suggestion> {
+    let is_of = |id: &String| {
+        let card = report.sessions.get(id);
+        card.is_some_and(|card| agents::is_in_scope(ctx, card.agent.as_deref(), &card.environment))
+    };
+    let is_all = ctx.scope.agent.is_none() && ctx.scope.environment.is_none();
+    let is_shown = |one: &&Suggestion| is_all || one.sessions.iter().any(is_of);
+    report.suggestions.iter().filter(is_shown).collect()
 }
 
 /// The issues of the agents in the page's scope.

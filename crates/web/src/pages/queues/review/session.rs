@@ -64,9 +64,9 @@ pub(super) async fn show(
     let given = labels::read(&sink, &settings.dataset).await;
     let given = given.map_err(|why| refused(why.into()))?;
     let is_mine = |label: &&Label| label.session == id && label.by == me && label.is_by(rubric);
-    let judged = judge_scores::first(&source, &id, rubric, None).await;
+    let judged = judge_scores::verdicts(&source, &id, rubric).await;
     let judged = judged.map_err(|why| refused(why.into()))?;
-    let form = Form { rubric, settings, mine: given.iter().find(is_mine), judged: judged.as_ref() };
+    let form = Form { rubric, settings, mine: given.iter().find(is_mine), judged: judged.first() };
     Ok(html! {
         div.review {
             section.review-record aria-label="Session" tabindex="0" { (conversation) }

@@ -1,0 +1,221 @@
+//! Scheduled weekly reports on a remote Langfuse, which a second Ratchet server stands in for, and
+//! on a part of a project.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use ratchet_agent::judge::JudgeName;
+use ratchet_core::calendar::Zone;
+use ratchet_core::chat::notification::NotificationKind;
+use ratchet_core::judge::rubric::{self, Rubric};
+use ratchet_core::money::Money;
+use ratchet_core::outbound::OutboundPolicy;
+use ratchet_core::payload::Payload;
+use ratchet_core::quality::report::{ReportScope, WeekReport};
+use ratchet_core::quality::suggestion::Templates;
+use ratchet_core::secret::Secret;
+use ratchet_remote::langfuse::client::Access;
+use ratchet_stages::notify;
+use ratchet_stages::schedule::{
+    EnvironmentError, JobEnvironment, ReportSettings, Runner, Scheduler, SuggestionTexts,
+};
+use ratchet_stages::score::judge::Judge;
+use ratchet_stages::weekly_report::REPORTS_FOLDER;
+use ratchet_store::catalog::{NewProject, NewSchedule, Role, ScheduledJob, ScheduledScoring};
+use ratchet_store::project::ProjectId;
+use ratchet_testkit::build::{self, BatchBuilder, START, batch, json, trace};
+use ratchet_testkit::folder::DataFolder;
+use ratchet_testkit::recording::RecordBatch as _;
+use serde_json::Value;
+
+use crate::harness::{TestServer, project, public_key};
+
+/// Two and a half days before the test's moment, a Monday: in the last complete week.
+const LAST_WEEK: i64 = -216_000_000;
+const MINUTE: i64 = 60_000;
+
+/// A machine with the offline judge, whose sessions may be on another server.
+struct ReportMachine {
+    data: PathBuf,
+    langfuse: Option<Access>,
+}
+
+impl JobEnvironment for ReportMachine {
+    fn judge<'a>(
+        &'a self,
+        _: &'a ProjectId,
+        _: &'a JudgeName,
+        _: Option<Money>,
+    ) -> BoxFuture<'a, Result<Judge, EnvironmentError>> {
+        Box::pin(std::future::ready(Ok(Judge::Offline)))
+    }
+
+    fn rubric(&self, name: &str) -> Result<Rubric, EnvironmentError> {
+        Ok(rubric::shipped().find(|rubric| rubric.name == name).unwrap().clone())
+    }
+
+    fn suggestion_texts(&self) -> Result<SuggestionTexts, EnvironmentError> {
+        Ok(SuggestionTexts { templates: Templates::shipped(), instructions: String::new() })
+    }
+
+    fn report_settings(&self, _: &ProjectId) -> Result<ReportSettings, EnvironmentError> {
+        let (data, langfuse) = (Some(self.data.clone()), self.langfuse.clone());
+        Ok(ReportSettings { data, learnings: None, langfuse })
+    }
+
+    fn webhook_secret(&self) -> Result<Secret, EnvironmentError> {
+        Ok(Secret::new("shared"))
+    }
+}
+
+/// A project with its scheduler.
+struct ScheduledProject {
+    data: DataFolder,
+    project: ProjectId,
+    scheduler: Scheduler,
+}
+
+impl ScheduledProject {
+    async fn open(langfuse: Option<Access>) -> Self {
+        let (data, project) = (DataFolder::new(), build::project("shop"));
+        let new = NewProject { id: project.clone(), name: "shop".into(), retention_days: None };
+        data.catalog().create_project(new, START).await.unwrap();
+        data.catalog().ensure_weekly(project.clone(), Zone::utc(), START).await.unwrap();
+        let catalog = data.catalog().clone();
+        let scheduler = Scheduler {
+            store: data.folder().clone(),
+            environment: Arc::new(ReportMachine { data: data.path().to_owned(), langfuse }),
+            runner: Runner { catalog, name: "a".to_owned(), zone: Zone::utc() },
+            outbound: OutboundPolicy::unrestricted(),
+            server: "https://ratchet.test".to_owned(),
+            clock: || START,
+        };
+        Self { data, project, scheduler }
+    }
+
+    /// Runs a schedule now; returns its summary.
+    async fn run(&self, name: &str) -> String {
+        let all = self.data.catalog().schedules(self.project.clone()).await.unwrap();
+        let schedule = all.into_iter().find(|schedule| schedule.name == name).unwrap();
+        let run = self.scheduler.runner.claim_now(&self.project, schedule, START).await.unwrap();
+        self.scheduler.run_one(&run.unwrap(), &|| false).await.unwrap()
+    }
+
+    /// The names of the report files.
+    fn files(&self) -> Vec<String> {
+        let folder = self.data.path().join(REPORTS_FOLDER).join(self.project.as_str());
+        let entries = std::fs::read_dir(folder).unwrap();
+        let name = |entry: std::io::Result<std::fs::DirEntry>| {
+            entry.unwrap().file_name().into_string().unwrap()
+        };
+        let mut names: Vec<String> = entries.map(name).collect();
+        names.sort();
+        names
+    }
+}
+
+fn payload(text: &str) -> Payload {
+    Payload::Json(json(text))
+}
+
+/// Sessions of an agent with four traces each, in the last complete week.
+fn sessions(mut batch: BatchBuilder, agent: &str, count: i64) -> BatchBuilder {
+    for session in 0..count {
+        for turn in 0..4 {
+            let at = LAST_WEEK + session * 10 * MINUTE + turn * MINUTE;
+            let asked = format!(r#"{{"role":"user","content":"Where is order {session}?"}}"#);
+            let id = format!("{agent}-{session}-{turn}");
+            let record = trace(&id).beginning(at).named(agent).agent(agent);
+            let record = record.in_session(&format!("{agent}-{session}"));
+            batch = batch.with(record.input(payload(&asked)).output(payload("\"Here.\"")));
+        }
+    }
+    batch
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sunday_run_scores_and_reports_on_another_server() {
+    let langfuse = TestServer::start().await;
+    let recorded = sessions(batch(&project()), "support", 3).build();
+    langfuse.app.store.telemetry.record(recorded).await.unwrap();
+    let url = format!("http://{}", langfuse.web);
+    let access = Access {
+        url: url.clone(),
+        public_key: public_key(Role::Member),
+        secret_key: Secret::new("sk"),
+    };
+    let home = ScheduledProject::open(Some(access)).await;
+    let (catalog, secrets) = (home.data.catalog(), home.data.folder().secrets.clone());
+    let events = vec![NotificationKind::WeekReport];
+    let to = "https://example.com/";
+    let (new, _) = notify::webhook("ops", to, events, &OutboundPolicy::unrestricted()).unwrap();
+    catalog.add_notice_receiver(home.project.clone(), new, secrets.clone(), START).await.unwrap();
+
+    let line = home.run("weekly").await;
+    assert!(line.contains("3 sessions scored, 0 failed, new report"), "{line}");
+    assert!(line.ends_with("; 3 sessions wait for labels"), "{line}");
+    let scores = langfuse.get("/api/public/v2/scores?name=overall_quality").send().await.json();
+    assert_eq!(scores["data"].as_array().unwrap().len(), 3, "scores are where sessions are");
+    let sample = langfuse.get("/api/public/dataset-items?limit=50").send().await.json();
+    assert!(sample["data"].as_array().unwrap().len() >= 3, "the sample is there too: {sample}");
+
+    let kept = catalog.reports(home.project.clone()).await.unwrap();
+    let report: WeekReport = serde_json::from_str(kept[0].document.as_str()).unwrap();
+    assert_eq!((kept.len(), report.synthesis.sessions), (1, 3));
+    assert_eq!(report.source.as_deref().map(|url| url.trim_end_matches('/')), Some(url.as_str()));
+    let hold = (9, Duration::from_secs(60));
+    let due = catalog.claim_deliveries(hold, secrets, START.plus_nanos(1_000_000_000)).await;
+    let message: Value = serde_json::from_str(&due.unwrap()[0].message).unwrap();
+    let told = message["data"]["text"].as_str().unwrap();
+    let labels = "3 sessions wait for labels: https://ratchet.test/project/shop/labels";
+    assert!(told.ends_with(labels), "{told}");
+
+    let again = home.run("weekly").await;
+    assert!(again.contains("0 sessions scored") && again.contains("report unchanged"), "{again}");
+    langfuse.stop().await;
+}
+
+#[tokio::test]
+async fn a_schedule_of_a_part_scores_it_and_leaves_the_projects_report_alone() {
+    let home = ScheduledProject::open(None).await;
+    let recorded = sessions(batch(&home.project), "support", 3);
+    home.data.telemetry().record(sessions(recorded, "coder", 2).build()).await.unwrap();
+    let all = home.data.catalog().schedules(home.project.clone()).await.unwrap();
+    let weekly = all.into_iter().find(|schedule| schedule.name == "weekly").unwrap();
+    let whole = weekly.job.scoring().unwrap().clone();
+    let scope = ReportScope { agent: Some("support".to_owned()), ..ReportScope::default() };
+    let scoring = ScheduledScoring { scope, ..whole };
+    let job = ScheduledJob::WeeklyReport { scoring, learnings: None };
+    let new = NewSchedule {
+        name: "support".to_owned(),
+        cron: weekly.cron,
+        zone: weekly.zone,
+        job: job.clone(),
+        slack: None,
+        webhook: None,
+    };
+    let (catalog, secrets) = (home.data.catalog(), home.data.folder().secrets.clone());
+    catalog.save_schedule(home.project.clone(), new, secrets, START).await.unwrap();
+    let stored = catalog.schedules(home.project.clone()).await.unwrap();
+    let stored = stored.into_iter().find(|schedule| schedule.name == "support").unwrap();
+    assert_eq!(stored.job, job, "the scope is stored");
+
+    let line = home.run("support").await;
+    assert!(line.starts_with("agent support: ") && line.contains("3 sessions scored"), "{line}");
+    assert!(!line.contains("wait for labels"), "a sample is of the whole project: {line}");
+    assert_eq!(catalog.reports(home.project.clone()).await.unwrap(), [], "no page changes");
+    let files = home.files();
+    let [markdown, data] = ["md", "json"].map(|ending| {
+        let is_it = |name: &&String| {
+            name.starts_with("2026-02-22-agent-support-") && name.ends_with(&format!(".{ending}"))
+        };
+        files.iter().find(is_it).unwrap_or_else(|| panic!("{ending} in {files:?}"))
+    });
+    assert_eq!(files.len(), 2, "{markdown} {data} {files:?}");
+
+    let line = home.run("weekly").await;
+    assert!(line.contains("2 sessions scored") && line.contains("new report"), "{line}");
+    assert!(home.files().contains(&"2026-02-22.md".to_owned()), "{:?}", home.files());
+}
