@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use ratchet_core::catalog::experiment::{ExperimentItem, ExperimentMetadata, TimeSpan};
 use ratchet_core::environment::Environment;
+use ratchet_core::experiment::evaluator::TrialEvaluator;
 use ratchet_core::experiment::trial::CallTrace;
 use ratchet_core::id::{ObservationId, ScoreId, TraceId};
 use ratchet_core::money::Money;
@@ -130,7 +131,7 @@ fn experiment(run: &ExperimentRun, plan: &ExperimentRequest) -> ExperimentMetada
     }
 }
 
-fn metadata<const N: usize>(facts: [(&'static str, Value); N], stamp: Stamp) -> Metadata {
+fn metadata(facts: impl IntoIterator<Item = (&'static str, Value)>, stamp: Stamp) -> Metadata {
     Metadata::new(facts.into_iter().map(|(key, value)| {
         (key.to_owned(), StampedValue { stamp, value: Some(Json::from_value(&value)) })
     }))
@@ -170,6 +171,8 @@ fn scores(
     (call, environment): (&CallTrace, Option<&Environment>),
     stamp: Stamp,
 ) -> Result<Vec<ScoreDraft>, ExperimentError> {
+    let evaluators: Vec<TrialEvaluator> =
+        plan.evaluators.iter().filter_map(|text| text.parse().ok()).collect();
     let draft = |score: &ratchet_remote::ratchet::experiments::TrialScore| {
         if !score.value.is_finite() {
             return Err(invalid("scores", format!("{}: the value is not a number", score.name)));
@@ -181,6 +184,8 @@ fn scores(
             Ok(Some(of)) => ScoreTarget::Observation(call.trace.clone(), of),
             Err(why) => return Err(invalid("scores", why.to_string())),
         };
+        let by = evaluators.iter().find(|evaluator| evaluator.gives(&score.name));
+        let judge = by.map(|by| ("judge", json!(by.judge())));
         Ok(ScoreDraft {
             name: Some(score.name.clone()),
             value: Some(SentValue::Number(score.value)),
@@ -191,7 +196,9 @@ fn scores(
                 [
                     ("ratchet.experiment.evaluators", json!(plan.evaluators)),
                     ("ratchet.experiment.judge_cost", json!(score.cost)),
-                ],
+                ]
+                .into_iter()
+                .chain(judge),
                 stamp,
             ),
             ..ScoreDraft::new(id, target, ScoreSource::Eval, stamp)
