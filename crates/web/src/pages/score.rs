@@ -176,6 +176,7 @@ fn lies(part: &ScoreSummary) -> Markup {
             title: "Distribution",
             note: "",
             bins,
+            links: Vec::new(),
             colour,
             read: figure::number,
             tall: PlotHeight::Usual,
