@@ -219,6 +219,11 @@ fn weeks(reports: &[(&StoredReport, WeekReport)], ctx: &RequestContext) -> Marku
     table::table(&Table { caption: "Weeks".to_owned(), columns, rows, select_for: None })
 }
 
+/// Link to the schedules.
+pub(super) fn schedules(ctx: &RequestContext) -> Link {
+    Tab::Schedules.link(ctx)
+}
+
 fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "A report shows the mean of each dimension, changes vs. the previous week, outliers, "
