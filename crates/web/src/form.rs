@@ -66,12 +66,13 @@ impl FromRequest<Web> for Params {
 pub(crate) struct ReceivedForm(Arc<Mutex<Option<Params>>>);
 
 /// Fields that people do not fill in, and see as little as on the form that was sent.
-const UNSEEN: [&str; 16] = [
+const UNSEEN: [&str; 17] = [
     "action",
     "ask",
     "attempt",
     "back",
     "col",
+    "confirmed",
     "do",
     "id",
     "kind",

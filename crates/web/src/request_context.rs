@@ -118,6 +118,15 @@ impl FromRequestParts<Web> for RequestContext {
     }
 }
 
+/// A text as one word of a command line, whatever is in it.
+pub fn shell_word(text: &str) -> String {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_./:@".contains(char);
+    if !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
 /// Keeps reviewers to the pages of queues: every page of a project has this context, so none is
 /// forgotten.
 fn keep_to_queues(viewer: &Viewer, path: &str, project: &ProjectId) -> PageResult<()> {
@@ -328,6 +337,13 @@ mod tests {
         let project = ProjectId::parse("p").unwrap();
         let link = Link::to_project(&project, &["traces", "a/b ?#&\"<"]);
         assert_eq!(link.to_string(), "/project/p/traces/a%2Fb%20%3F%23%26%22%3C");
+    }
+
+    #[test]
+    fn a_name_is_one_word_of_a_command() {
+        assert_eq!(shell_word("eval/refunds-2"), "eval/refunds-2");
+        assert_eq!(shell_word("it's $(rm -r ~)"), r"'it'\''s $(rm -r ~)'");
+        assert_eq!((shell_word(""), shell_word("--x")), ("''".to_owned(), "'--x'".to_owned()));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use ratchet_core::id::{SessionId, TraceId};
+use ratchet_core::judge::code_evaluator::CODE_JUDGE;
 use ratchet_core::judge::offline;
 use ratchet_core::quality::synthesis::JudgeVersion;
 use ratchet_core::record::score::{DataType, Score, ScoreSource, ScoreTarget, ScoreValue};
@@ -168,11 +169,17 @@ const THUMBS: &str = "thumbs_feedback";
 fn judged_by(source: ScoreSource, name: &str, judge: Option<&str>) -> Decider {
     match (source, judge) {
         (ScoreSource::Annotation, _) => Decider::Human,
-        (ScoreSource::Eval, Some(offline::NAME)) => Decider::Code,
-        (ScoreSource::Eval, _) => Decider::Model,
+        (ScoreSource::Eval, Some(judge)) => decider_of_judge(judge),
+        (ScoreSource::Eval, None) => Decider::Model,
         (ScoreSource::Api, _) if name == THUMBS => Decider::Human,
         (ScoreSource::Api, _) => Decider::Code,
     }
+}
+
+/// Whether a judge is rules or a model.
+pub(crate) fn decider_of_judge(judge: &str) -> Decider {
+    let is_code = judge == offline::NAME || judge.starts_with(CODE_JUDGE);
+    if is_code { Decider::Code } else { Decider::Model }
 }
 
 pub(crate) fn decider(score: &Score) -> Decider {
@@ -356,6 +363,18 @@ mod tests {
         let (value, ends) = mean(estimate);
         assert_eq!(value, "1");
         assert!(ends.as_ref().is_some_and(|ends| ends.ends_with(" to 1")), "{ends:?}");
+    }
+
+    #[test]
+    fn rules_are_code_and_models_are_models() {
+        let by = |source, judge| judged_by(source, "quality", judge);
+        for judge in ["offline", "code:python", "code:exact", "code:command:tone"] {
+            assert_eq!(by(ScoreSource::Eval, Some(judge)), Decider::Code, "{judge}");
+        }
+        for judge in [Some("anthropic"), Some("connection:ours:codex"), None] {
+            assert_eq!(by(ScoreSource::Eval, judge), Decider::Model, "{judge:?}");
+        }
+        assert_eq!(by(ScoreSource::Annotation, Some("offline")), Decider::Human);
     }
 
     #[test]

@@ -9,6 +9,8 @@ mod furnish;
 mod trusted;
 mod weekly;
 mod list;
+/// Pages that answer a form.
+mod answers;
 /// Nothing goes wrong when a page is opened, whatever it is looked at with.
 mod clean;
 /// No link leads nowhere.

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::judge::code_evaluator::{CodeEvaluator, InvalidEvaluator};
+use crate::judge::code_evaluator::{CODE_JUDGE, CodeEvaluator, InvalidEvaluator};
 
 /// The evaluator that has a judge compare the answer with the expected one.
 pub const ACCURACY: &str = "experiment-accuracy";
@@ -72,6 +72,21 @@ impl TrialEvaluator {
         }
     }
 
+    /// Returns whether a score is its, by the score's name: on a trace, or `NAME@AGENT` on a sub-agent.
+    pub fn gives(&self, score: &str) -> bool {
+        let rest = score.strip_prefix(self.score_name());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
+    }
+
+    /// Returns who judges, as scores name it: the judge that it asks, or `code:` and its short form.
+    pub fn judge(&self) -> String {
+        match self {
+            Self::Code(code) => format!("{CODE_JUDGE}{code}"),
+            Self::Accuracy { judge } => judge.clone(),
+            Self::EachAgent(inner) => inner.judge(),
+        }
+    }
+
     /// Returns the judge that it asks, and the command that it runs.
     pub fn needs(&self) -> (Option<&str>, Option<&str>) {
         match self {
@@ -124,6 +139,22 @@ impl fmt::Display for TrialEvaluator {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn scores_name_who_judged() {
+        let judges = [
+            ("exact", "exact", "code:exact"),
+            ("command:tone", "tone", "code:command:tone"),
+            ("experiment-accuracy:offline", "experiment-accuracy", "offline"),
+            ("each-agent:contains", "contains@billing", "code:contains"),
+        ];
+        for (text, score, judge) in judges {
+            let evaluator: TrialEvaluator = text.parse().unwrap();
+            assert!(evaluator.gives(score), "{text}");
+            assert_eq!(evaluator.judge(), judge);
+        }
+        assert!(!"exact".parse::<TrialEvaluator>().unwrap().gives("exactness"));
+    }
 
     #[test]
     fn short_forms_are_read_and_written() {

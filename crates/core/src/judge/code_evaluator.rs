@@ -23,6 +23,8 @@ pub use json_match::IgnoredPath;
 pub use notation::InvalidEvaluator;
 pub use trajectory::{CallOrder, ExpectedCall, RoutingRule};
 
+/// Begins the names of judges that are code: `code:python`, `code:exact`.
+pub const CODE_JUDGE: &str = "code:";
 /// The maximum length of a rationale.
 const MAX_RATIONALE_CHARS: usize = 1_000;
 

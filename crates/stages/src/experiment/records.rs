@@ -179,6 +179,8 @@ fn scores(
     (call, environment): (&CallTrace, Option<&Environment>),
     stamp: Stamp,
 ) -> Result<Vec<ScoreDraft>, ExperimentError> {
+    let evaluators: Vec<TrialEvaluator> =
+        plan.evaluators.iter().filter_map(|text| text.parse().ok()).collect();
     let draft = |score: &TrialScore| {
         if !score.value.is_finite() {
             return Err(invalid("scores", format!("{}: the value is not a number", score.name)));
@@ -190,13 +192,15 @@ fn scores(
             Ok(Some(of)) => ScoreTarget::Observation(call.trace.clone(), of),
             Err(why) => return Err(invalid("scores", why.to_string())),
         };
+        let by = evaluators.iter().find(|evaluator| evaluator.gives(&score.name));
+        let judge = by.map(|by| ("judge", json!(by.judge())));
         Ok(ScoreDraft {
             name: Some(score.name.clone()),
             value: Some(SentValue::Number(score.value)),
             data_type: Some(DataType::Numeric),
             comment: Field::if_some(score.comment.clone(), stamp),
             environment: Field::if_some(environment.cloned(), stamp),
-            metadata: metadata(score_facts(plan, score), stamp),
+            metadata: metadata(score_facts(plan, score).chain(judge), stamp),
             ..ScoreDraft::new(id, target, ScoreSource::Eval, stamp)
         })
     };

@@ -25,6 +25,7 @@ use ratchet_store::catalog::{
     PromotionCall, ReceiverKeys, StoredGate,
 };
 use ratchet_store::project::ProjectId;
+use ratchet_store::query::{Paging, ScoreQuery, ScoresOn, TimeRange};
 use ratchet_testkit::build::{START, project};
 use ratchet_testkit::folder::DataFolder;
 use serde_json::json;
@@ -416,4 +417,23 @@ async fn the_owner_of_the_agent_is_notified_of_a_block() {
         heard.push(sent.into_iter().map(|one| one.kind).collect::<Vec<_>>());
     }
     assert_eq!(heard, [vec![NotificationKind::GateBlocked], Vec::new()]);
+}
+
+#[tokio::test]
+async fn scores_of_runs_name_who_judged() {
+    let shop = Shop::open(3).await;
+    shop.run("first", 1).await;
+    let query = ScoreQuery {
+        project: shop.id.clone(),
+        range: TimeRange::default(),
+        on: ScoresOn::Anything,
+        conditions: Vec::new(),
+        paging: Paging::After { cursor: None, limit: 100 },
+    };
+    let scores = shop.data.telemetry().scores(query).await.unwrap().rows;
+    assert_eq!(scores.len(), 3);
+    for score in scores {
+        let judge = score.metadata.iter().find(|(key, _)| key == "judge").unwrap();
+        assert_eq!(judge.1.as_str(), "\"code:exact\"", "{score:?}");
+    }
 }

@@ -70,17 +70,20 @@ for (const note of document.querySelectorAll("[data-toast]")) {
 
 // Forms that redirect when they succeed: an error is shown in the form, and the input stays.
 document.addEventListener("submit", async (event) => {
-  const form = event.target;
-  if (!form.matches("form[data-inline-errors]")) return;
+  const [form, submitter] = [event.target, event.submitter];
+  // A button may send its form elsewhere, or ask first.
+  const method = submitter?.getAttribute("formmethod") ?? form.getAttribute("method");
+  if (!form.matches("form[data-inline-errors]") || method !== "post" || submitter?.matches("[data-confirm]")) return;
   event.preventDefault();
   if (form.ariaBusy === "true") return;
   form.ariaBusy = "true";
   form.querySelector(":scope > .wrong")?.remove();
-  const body = new URLSearchParams(new FormData(form, event.submitter));
+  const body = new URLSearchParams(new FormData(form, submitter));
   let problem;
   try {
     // Not `form.action`: a field of that name would hide it.
-    const response = await fetch(form.getAttribute("action"), { method: "POST", body, headers: { accept: "text/html" } });
+    const action = submitter?.getAttribute("formaction") ?? form.getAttribute("action");
+    const response = await fetch(action, { method: "POST", body, headers: { accept: "text/html" } });
     const text = await response.text();
     if (response.redirected) return location.assign(response.url);
     const page = new DOMParser().parseFromString(text, "text/html");
@@ -111,13 +114,13 @@ function csvCell(text) {
 }
 
 function csvOf(table) {
-  const rows = [...table.rows].map((row) => [...row.cells].filter((cell) => !cell.matches(".check")));
+  const rows = [...table.rows].map((row) => [...row.cells].filter((cell) => !cell.matches(".check, .bar-cell")));
   return rows.map((cells) => cells.map((cell) => csvCell(cell.innerText.trim())).join(",")).join("\r\n");
 }
 
-for (const table of document.querySelectorAll("main .table-wrap > table")) {
-  const wrap = table.parentElement;
-  if (wrap.closest(".list, details.numbers, [data-own-export]") || !table.tBodies[0]?.rows.length) continue;
+for (const table of document.querySelectorAll("main .table-wrap > table, main table.lying-bars, main table.by-kind")) {
+  const wrap = table.closest(".table-wrap") ?? table;
+  if (wrap.closest(".list, [data-own-export]") || !table.tBodies[0]?.rows.length) continue;
   const button = document.createElement("button");
   button.type = "button";
   button.className = "quiet export-shown";
@@ -125,7 +128,7 @@ for (const table of document.querySelectorAll("main .table-wrap > table")) {
   button.addEventListener("click", () => {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([csvOf(table)], { type: "text/csv" }));
-    link.download = `${(wrap.getAttribute("aria-label") ?? "table").replaceAll(/[^\w]+/g, "-")}.csv`;
+    link.download = `${(wrap.getAttribute("aria-label") ?? table.caption?.textContent ?? "table").replaceAll(/[^\w]+/g, "-")}.csv`;
     link.click();
     URL.revokeObjectURL(link.href);
   });

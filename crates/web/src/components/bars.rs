@@ -18,6 +18,8 @@ pub struct Spread<'a> {
     pub note: &'a str,
     /// How many values lie where.
     pub bins: &'a [HistogramBin],
+    /// Where the values of each bin are listed.
+    pub links: Vec<Option<Link>>,
     /// The class that colours it: who decided, or one of the hues.
     pub colour: &'a str,
     /// Formats a value with its unit.
@@ -67,10 +69,14 @@ fn standing(
         @if bin.count > 0 {
             rect x=(x + step * 0.06) width=(step * 0.88) y=(y) height=(plot::HEIGHT - y) {}
         }
-        rect.reading x=(x) width=(step) y="0" height=(plot::HEIGHT) {
+        rect.reading x=(x) width=(step) y="0" height=(plot::HEIGHT) data-href=[link(chart, index)] {
             title { (name) ": " (figure::grouped(bin.count)) " (" (share(bin.count, all)) ")" }
         }
     }
+}
+
+fn link<'a>(chart: &'a Spread<'_>, index: usize) -> Option<&'a Link> {
+    chart.links.get(index).and_then(Option::as_ref)
 }
 
 /// The edges that fit below the axis.
@@ -95,9 +101,9 @@ fn numbers(chart: &Spread<'_>, all: u64) -> Markup {
                         th.num scope="col" { "Share" }
                     } }
                     tbody {
-                        @for bin in chart.bins {
+                        @for (index, bin) in chart.bins.iter().enumerate() {
                             tr {
-                                th scope="row" { (range(chart, bin)) }
+                                th scope="row" { (key(&range(chart, bin), link(chart, index))) }
                                 td.num { (figure::grouped(bin.count)) }
                                 td.num { (share(bin.count, all)) }
                             }
@@ -162,7 +168,7 @@ pub fn labels(title: &str, counts: &[(&str, u64)], colour: &str) -> Markup {
             table.lying-bars {
                 caption.sr { (title) }
                 thead.sr { tr {
-                    th scope="col" { "Label" } th scope="col" { "Bar" }
+                    th scope="col" { "Label" } th.bar-cell scope="col" { "Bar" }
                     th scope="col" { "Count" } th scope="col" { "Share" }
                 } }
                 tbody {
@@ -207,7 +213,7 @@ pub fn horizontal(chart: &HorizontalBars<'_>) -> Markup {
             table.lying-bars {
                 caption.sr { (chart.title) }
                 thead.sr { tr {
-                    th scope="col" { "Key" } th scope="col" { "Bar" } th scope="col" { "Value" }
+                    th scope="col" { "Key" } th.bar-cell scope="col" { "Bar" } th scope="col" { "Value" }
                     @if chart.is_share { th scope="col" { "Share" } }
                 } }
                 tbody {
@@ -262,6 +268,7 @@ mod tests {
             title: "None",
             note: "",
             bins: &[],
+            links: Vec::new(),
             colour: "code",
             read: figure::number,
             tall: PlotHeight::Usual,

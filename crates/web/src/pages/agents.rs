@@ -63,15 +63,16 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
                 "agents, set the attribute " code { "gen_ai.agent.name" } " or the metadata key " code { "agent" } "."
             }
         }
-        @if found.is_empty() { (nothing()) } @else { (table_of(&ctx, &found)) }
+        @if found.is_empty() { (nothing(&ctx)) } @else { (table_of(&ctx, &found)) }
     };
     Ok(page.show(&ctx))
 }
 
-fn nothing() -> Markup {
+fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "An agent appears here with its first trace. Its name is the attribute " code { "gen_ai.agent.name" }
             ", else the metadata key " code { "agent" } ", the service name, or the name of the trace." }
+        p { a.button href=(ctx.to(&[])) { "Connect an SDK" } }
     };
     empty::empty("No agents yet", &how)
 }

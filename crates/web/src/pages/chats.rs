@@ -113,7 +113,7 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         page.action = html! { a.button.primary href=(new) { "New chat" } };
     }
     page.body = html! {
-        @if total == 0 { (nothing()) } @else {
+        @if total == 0 { (nothing(&ctx)) } @else {
             (table::table(&rows(&found.rows, &ends, &ctx)))
             (table::numbers(&ctx.here(), at, total))
         }
@@ -183,11 +183,14 @@ fn state(state: ChatStateName) -> Markup {
     html! { span class={ "badge " (class) } { (word) } }
 }
 
-fn nothing() -> Markup {
+fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "Start one here with " strong { "New chat" } ", or in a terminal; both show the same \
              chat, and either can answer:" }
-        (copy::snippet("ratchet chat --workspace ~/project"))
+        (copy::snippet(&ctx.command("chat --workspace ~/project")))
+        @if ctx.viewer.can_change() {
+            p { a.button href=(ctx.to(&["chats", "new"])) { "New chat" } }
+        }
         p.muted { "The agent is the " code { "claude" } " program of the machine that runs the \
              server. Set the folders in which it may work in " code { "ratchet.toml" } ":" }
         (copy::snippet("[chat]\nroots = [\"/srv/projects\"]"))

@@ -49,19 +49,31 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     page.summary =
         html! { (active) " of " (all.len()) " active: they judge traces as they arrive." };
     page.body = html! {
-        @if all.is_empty() { (nothing()) } @else { (overview(&all, &ctx)) }
+        @if all.is_empty() { (nothing(&ctx)) } @else { (overview(&all, &ctx)) }
         (add::section(&ctx, &all))
     };
     Ok(page.show(&ctx))
 }
 
-fn nothing() -> Markup {
+/// Creates an evaluator and a rule that starts it.
+fn create_commands(ctx: &RequestContext) -> String {
+    let call = |path: &str, body: &str| {
+        format!(
+            "curl -u \"$LANGFUSE_PUBLIC_KEY:$LANGFUSE_SECRET_KEY\" \\\n  \
+             -H 'content-type: application/json' -d @{body} \\\n  {}/api/public/v2/{path}",
+            ctx.server
+        )
+    };
+    [call("evaluators", "evaluator.json"), call("evaluation-rules", "rule.json")].join("\n")
+}
+
+fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "An evaluator has a judge score every trace, observation or session soon after its last "
             "change. A rule selects the records, and the share of them." }
         p.muted { "Add the one below, or create your own with the Langfuse SDK or API:" }
-        (copy::snippet("POST /api/public/v2/evaluators"))
-        (copy::snippet("POST /api/public/v2/evaluation-rules"))
+        (copy::snippet(&create_commands(ctx)))
+        @if ctx.viewer.can_change() { p { a.button href="#add" { "Add evaluator" } } }
     };
     empty::empty("No evaluators yet", &how)
 }

@@ -240,6 +240,9 @@ fn nothing(ctx: &RequestContext) -> Markup {
         (copy::snippet("kind = \"command\"\ncommand = [\"python3\", \"agent.py\"]"))
         (copy::snippet(&ctx.command("experiment run --dataset refunds --target target.toml --evaluator exact")))
         p { "Runs of the Langfuse SDKs are listed here too." }
+        @if ctx.viewer.can_change() {
+            p { a.button href=(ctx.to(&["experiments", "start"])) { "Start run" } }
+        }
     };
     empty::empty("No runs yet", &how)
 }

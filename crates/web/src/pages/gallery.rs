@@ -174,7 +174,7 @@ fn distributions() -> Markup {
     let costs = [("claude-opus-5".to_owned(), 14.12), ("gpt-5.6-terra".to_owned(), 2.34)];
     html! {
         div.charts {
-            (bars::histogram(&Spread { title: "quality", note: "n = 14 scores", bins: &bins, colour: "model", read: figure::number, tall: PlotHeight::Usual }))
+            (bars::histogram(&Spread { title: "quality", note: "n = 14 scores", bins: &bins, links: Vec::new(), colour: "model", read: figure::number, tall: PlotHeight::Usual }))
             (bars::labels("outcome", &labels, "human"))
             (bars::horizontal(&HorizontalBars {
                 title: "Cost by model",

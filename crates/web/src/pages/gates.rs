@@ -58,7 +58,7 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         " on whether a run may go on, newest first."
     };
     page.body = html! {
-        @if found.rows.is_empty() { (nothing()) } @else { (overview(&found.rows, &ctx)) }
+        @if found.rows.is_empty() { (nothing(&ctx)) } @else { (overview(&found.rows, &ctx)) }
         @if total > number.saturating_mul(ROWS) {
             p { a href=(ctx.here().with("page", (number + 1).to_string())) { "Older" } }
         }
@@ -66,11 +66,12 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     Ok(page.show(&ctx))
 }
 
-fn nothing() -> Markup {
+fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "A gate decides on a run over a dataset: passed, blocked or inconclusive, with a stated "
             "error rate. Run it in CI, or on a run of a Langfuse SDK:" }
-        (copy::snippet("ratchet gate --server URL --dataset NAME --run RUN --min-accuracy 0.7 --baseline production"))
+        (copy::snippet(&ctx.command("gate --dataset NAME --run RUN --min-accuracy 0.7 --baseline production")))
+        p { a.button href=(ctx.to(&["experiments"])) { "Runs" } }
     };
     empty::empty("No gates yet", &how)
 }

@@ -34,7 +34,7 @@ mod change;
 /// Lists as people like to see them.
 mod views;
 /// What can be done with chosen rows.
-mod bulk;
+pub(super) mod bulk;
 /// The traces before and after one in its list.
 mod neighbours;
 

@@ -43,7 +43,7 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     page.body = html! {
         (metrics::release_form(&ctx))
         (weeks(&week, &ctx))
-        @if found.categories.is_empty() { (nothing()) } @else {
+        @if found.categories.is_empty() { (nothing(&ctx)) } @else {
             (grid(&found))
             h2 { "Categories" }
             (cells("Categories", &found.categories))
@@ -61,11 +61,15 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     Ok(page.show(&ctx))
 }
 
-fn nothing() -> Markup {
+fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p {
             "Traces fall into nine categories, by the user's thumb and the judge's verdict "
             "(scores " code { "thumbs_feedback" } " and " code { "quality" } ")."
+        }
+        p {
+            a.button href=(ctx.to(&["evaluators"])) { "Evaluators" } " "
+            a.button href=(ctx.to(&["traces"])) { "Traces" }
         }
     };
     empty::empty("No traces in this week", &how)

@@ -19,6 +19,7 @@ use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
 use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
+use crate::pages::reports;
 use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
@@ -115,7 +116,7 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     page.body = html! {
         (release_form(&ctx))
         (weeks(&week, &ctx))
-        @if metrics.traces == 0 { (nothing()) } @else {
+        @if metrics.traces == 0 { (nothing(&ctx)) } @else {
             (figures(&metrics))
             (reasons(&metrics))
             (signals(&metrics))
@@ -126,13 +127,14 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     Ok(page.show(&ctx))
 }
 
-fn nothing() -> Markup {
+fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p {
             "Every Monday at 06:00 Ratchet draws traces of the week before for review. Answers of reviewers "
             "become weekly figures here, weighted so that they stand for all traffic."
         }
-        (copy::snippet("ratchet schedule run review"))
+        (copy::snippet(&ctx.command("schedule run review")))
+        p { a.button href=(reports::schedules(ctx)) { "Schedules" } }
     };
     empty::empty("No traces in this week", &how)
 }

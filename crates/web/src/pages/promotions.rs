@@ -118,7 +118,7 @@ async fn listed(web: &Web, ctx: &RequestContext, entered: &Entered) -> PageResul
         " of agent versions, newest first."
     };
     page.body = html! {
-        @if rows.is_empty() { (nothing()) } @else { (overview(rows)) }
+        @if rows.is_empty() { (nothing(&ctx)) } @else { (overview(rows)) }
         @if total > number.saturating_mul(ROWS) {
             p { a href=(ctx.here().with("page", (number + 1).to_string())) { "Older" } }
         }
@@ -127,11 +127,12 @@ async fn listed(web: &Web, ctx: &RequestContext, entered: &Entered) -> PageResul
     Ok(page.show(ctx))
 }
 
-fn nothing() -> Markup {
+fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "A promotion brings a version of an agent to production: prompts, model and tools. It needs "
             "six criteria: tool tests, an accuracy gate, no regression, corrected judge errors, a review "
             "and an approval. Create one below, or in CI with " code { "ratchet promote evidence" } "." }
+        @if ctx.viewer.can_change() { p { a.button href="#create" { "Create promotion" } } }
     };
     empty::empty("No promotions yet", &how)
 }
@@ -204,7 +205,7 @@ const PROMPTS: FormField<'_> = FormField {
 
 fn form(ctx: &RequestContext, entered: &Entered) -> Markup {
     html! {
-        form.settings method="post" action=(ctx.to(&["promotions"])) {
+        form.settings #create method="post" action=(ctx.to(&["promotions"])) {
             (ctx.viewer.form_token.field())
             (field::problem(entered))
             fieldset {

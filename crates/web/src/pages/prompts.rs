@@ -58,7 +58,7 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         };
     }
     page.body = if total == 0 {
-        nothing()
+        nothing(&ctx)
     } else {
         html! {
             (table::table(&rows(&prompts.rows, &ctx)))
@@ -107,10 +107,13 @@ fn labels(labels: &[String]) -> Markup {
     }
 }
 
-fn nothing() -> Markup {
+fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "A prompt has versions; the label " code { "production" } " selects the one agents get." }
         (copy::snippet("from langfuse import get_client\n\nget_client().create_prompt(name=\"greeting\", prompt=\"Hello {{name}}\", labels=[\"production\"])"))
+        @if ctx.viewer.can_change() {
+            p { a.button href=(editor::link(ctx, None)) { "New prompt" } }
+        }
     };
     empty::empty("No prompts yet", &how)
 }

@@ -9,7 +9,7 @@ mod items;
 
 use axum::Router;
 use axum::extract::State;
-use axum::routing::get;
+use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::catalog::annotation::ItemKind;
 use ratchet_core::id::TraceId;
@@ -31,6 +31,7 @@ pub(super) fn routes() -> Router<Web> {
     Router::new()
         .route("/project/{project}/queues", get(list).post(new_queue::create))
         .route("/project/{project}/queues/{queue}", get(items::show))
+        .route("/project/{project}/queues/{queue}/items/{item}/remove", post(items::remove))
         .merge(review::routes())
 }
 
@@ -78,7 +79,7 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         page.action = new_queue::form(&web, &ctx).await?;
     }
     page.body = if total == 0 {
-        nothing()
+        nothing(&ctx)
     } else {
         html! { (table::table(&table)) (table::numbers(&ctx.here(), at, total)) }
     };
@@ -176,10 +177,16 @@ async fn is_any_queued(
     Ok(false)
 }
 
-fn nothing() -> Markup {
+fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "A queue holds traces, observations or sessions for people to score with its score configs. "
             "Create one above, then add traces to it from their page or from a list." }
+        @if ctx.viewer.can_read() {
+            p {
+                a.button href=(ctx.to(&["traces"])) { "Select traces" } " "
+                a.button href=(ctx.to(&["settings", "score-configs"])) { "Score configs" }
+            }
+        }
     };
     empty::empty("No queues yet", &how)
 }

@@ -263,6 +263,11 @@ fn judge_cell(judge: &JudgeVersion) -> Markup {
     }
 }
 
+/// Link to the schedules.
+pub(super) fn schedules(ctx: &RequestContext) -> Link {
+    Tab::Schedules.link(ctx)
+}
+
 fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "A report shows the mean of each dimension, changes vs. the previous week, outliers, "

@@ -185,6 +185,7 @@ fn lies(part: &ScoreSummary) -> Markup {
             title: "Distribution",
             note: "",
             bins,
+            links: Vec::new(),
             colour,
             read: figure::number,
             tall: PlotHeight::Usual,

@@ -22,8 +22,8 @@ use ratchet_core::record::score::{Score, ScoreTarget};
 use ratchet_core::record::session::Session;
 use ratchet_core::record::trace::Trace;
 use ratchet_store::query::{
-    Condition, Detail, Direction, Page as Slice, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test,
-    TimeRange, TraceColumn, TraceOrder, TraceQuery,
+    Condition, Detail, Direction, Page as Slice, PageNumber, Paging, ScoreColumn, ScoreQuery,
+    ScoresOn, Test, TimeRange, TraceColumn, TraceOrder, TraceQuery,
 };
 
 use self::outline::Outline;
@@ -113,13 +113,11 @@ struct Read {
 
 impl Read {
     async fn of(web: &Web, ctx: &RequestContext, id: &SessionId) -> PageResult<Self> {
-        let cursor = ctx.params.get("cursor").map(str::to_owned);
-        // Four bytes hold any turn there can be, and leave room to count on from it.
-        let first = ctx.params.get("turn").and_then(|turn| turn.parse::<u32>().ok());
-        let first = first.map_or(1, u64::from);
+        let page = page(ctx);
+        let first = (page - 1) * TURNS + 1;
         let telemetry = &web.store.telemetry;
-        let page = Paging::After { cursor, limit: TURNS };
-        let turns = telemetry.traces(question(ctx, id, page, Detail::Content)).await?;
+        let numbered = Paging::Numbered(PageNumber { page, limit: TURNS });
+        let turns = telemetry.traces(question(ctx, id, numbered, Detail::Content)).await?;
         let all = Paging::After { cursor: None, limit: OUTLINED };
         let outlined = telemetry.traces(question(ctx, id, all, Detail::Row)).await?.rows;
         let (on, conditions) = (ScoresOn::Session(id.clone()), Vec::new());
@@ -130,6 +128,16 @@ impl Read {
         let found = telemetry.scores(scores_of(ctx, of_turns)).await?.rows;
         Ok(Self { outlined, turns, scores, by_turn: by_turn(found), first })
     }
+}
+
+/// The page of the conversation. Four bytes hold any there can be, and leave room to count from it.
+fn page(ctx: &RequestContext) -> u64 {
+    ctx.params.page().min(u64::from(u32::MAX))
+}
+
+/// The page that a turn is on.
+pub(super) const fn page_of(turn: u64) -> u64 {
+    turn.saturating_sub(1) / TURNS + 1
 }
 
 /// The turns of a session, oldest first, whatever the time looked at: a conversation is read whole.
@@ -191,7 +199,7 @@ fn body(session: &Session, read: &Read, comments: &Markup, ctx: &RequestContext)
         scores: read.by_turn.get(&trace.id).map_or(&[], Vec::as_slice),
     });
     let shown = read.first..read.first.saturating_add(read.turns.rows.len() as u64);
-    let verdicts = Verdicts { scores: &read.scores, turns: &read.outlined, shown };
+    let verdicts = Verdicts { scores: &read.scores, session, shown };
     html! {
         (stats(session, read))
         div.session-page {
@@ -246,18 +254,16 @@ fn stats(session: &Session, read: &Read) -> Markup {
     ])
 }
 
-/// The way on and back to the start of a long conversation.
+/// The way on and back in a long conversation.
 fn pager(session: &Session, read: &Read, ctx: &RequestContext) -> Markup {
-    let next = read.first.saturating_add(read.turns.rows.len() as u64);
+    let (page, next) = (page(ctx), read.first.saturating_add(read.turns.rows.len() as u64));
+    let to = |page: u64| ctx.here().without("done").with("page", page.to_string());
     html! {
         @if session.traces > TURNS || read.first > 1 {
             nav.pager aria-label="Conversation pages" {
-                @if ctx.params.get("cursor").is_some() {
-                    a.button href=(ctx.here().without("cursor").without("turn")) { "First turns" }
-                }
-                @if let Some(cursor) = &read.turns.cursor {
-                    a.button href=(ctx.here().with("cursor", cursor).with("turn", next.to_string()))
-                      rel="next" { "Next turns" }
+                @if page > 1 { a.button href=(to(page - 1)) rel="prev" { "Previous turns" } }
+                @if next <= session.traces {
+                    a.button href=(to(page + 1)) rel="next" { "Next turns" }
                 }
                 span.muted { "Turns " (read.first) " to " (next.saturating_sub(1)) " of "
                     (figure::grouped(session.traces)) }

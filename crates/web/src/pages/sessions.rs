@@ -36,7 +36,7 @@ pub(super) async fn newest(
     let ids = sessions.iter().map(|session| session.id.clone()).collect();
     let ends = web.store.telemetry.session_ends(ctx.project_id(), ids).await?;
     let rows = sessions.into_iter().zip(ends);
-    Ok(rows.map(|(session, ends)| SessionRow { session, ends }).collect())
+    Ok(rows.map(|(session, ends)| SessionRow { session, ends, bookmarked: false }).collect())
 }
 
 /// A table of sessions, made of [`row`]s.

@@ -62,7 +62,7 @@ pub(super) async fn section(web: &Web, ctx: &RequestContext) -> PageResult<Marku
                 " of the server, and talk to it here:" }
             (copy::snippet("[targets.support]\nkind = \"command\"\ncommand = [\"python3\", \"agent.py\"]"))
             p.muted { "In a terminal, a file is enough:" }
-            (copy::snippet("ratchet chat --target target.toml"))
+            (copy::snippet(&ctx.command("chat --target target.toml")))
         } @else {
             ul.target-names {
                 @for one in &known {

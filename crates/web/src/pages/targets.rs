@@ -90,7 +90,7 @@ async fn drawn(web: &Web, ctx: &RequestContext, entered: &Entered) -> PageResult
     page.summary = html! { "Agents that this server can run on a dataset: " (known.len()) "." };
     page.body = html! {
         @if let Some(done) = done { (toast::toast(done)) }
-        @if known.is_empty() { (nothing()) } @else { (list(&known, ctx)) }
+        @if known.is_empty() { (nothing(ctx)) } @else { (list(&known, ctx)) }
         @if ctx.viewer.can_change() && !known.is_empty() {
             p {
                 a.button.primary href=(ctx.to(&["experiments", "start"])) { "Start run" } " "
@@ -98,18 +98,22 @@ async fn drawn(web: &Web, ctx: &RequestContext, entered: &Entered) -> PageResult
             }
         }
         @if ctx.viewer.can_own() {
-            section.settings { h2 { "Add target" } (form(ctx, entered)) }
+            section.settings #add { h2 { "Add target" } (form(ctx, entered)) }
         }
     };
     Ok(page.show(ctx))
 }
 
-fn nothing() -> Markup {
+fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "A target is an agent: an HTTP endpoint, an AgentCore agent, or a prompt and a model. Owners "
             "can add one below. The operator of the server can add commands in ratchet.toml." }
         p.muted { "From your own machine, no target on the server is needed:" }
-        (copy::snippet("ratchet experiment run --server URL --dataset NAME --target agent.toml"))
+        (copy::snippet(&ctx.command("experiment run --dataset NAME --target agent.toml")))
+        p {
+            @if ctx.viewer.can_own() { a.button href="#add" { "Add target" } " " }
+            a.button href=(ctx.to(&["datasets"])) { "Datasets" }
+        }
     };
     empty::empty("No targets yet", &how)
 }

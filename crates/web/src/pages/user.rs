@@ -106,7 +106,7 @@ async fn their_sessions(web: &Web, ctx: &RequestContext, traces: &[Trace]) -> Pa
     let mut rows = Vec::new();
     for (id, ends) in ids.into_iter().zip(ends) {
         if let Some(session) = web.store.telemetry.session(ctx.project_id(), id).await? {
-            rows.push(sessions::row(&SessionRow { session, ends }, ctx));
+            rows.push(sessions::row(&SessionRow { session, ends, bookmarked: false }, ctx));
         }
     }
     Ok(rows)

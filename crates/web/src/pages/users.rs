@@ -48,7 +48,7 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     page.summary = summary(&users, &ctx);
     page.action = table_export::export_menu(&file);
     page.body = if users.total == 0 && containing.is_empty() {
-        nothing()
+        nothing(&ctx)
     } else {
         html! {
             (search(&containing, &ctx))
@@ -156,11 +156,12 @@ fn row(user: &ServedUser, ctx: &RequestContext) -> Row {
     }
 }
 
-fn nothing() -> Markup {
+fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "Set a user ID on your traces to see usage by user." }
         (copy::snippet("from langfuse import get_client, propagate_attributes\n\nlangfuse = get_client()\nwith langfuse.start_as_current_observation(name=\"answer\"):\n    with propagate_attributes(user_id=\"ann\"):\n        ..."))
         p.muted { "OpenTelemetry spans with " code { "user.id" } " do the same." }
+        p { a.button href=(ctx.here().with("range", "all")) { "Show all time" } }
     };
     empty::empty("No users in this time range", &how)
 }

@@ -258,3 +258,89 @@ async fn figures_of_all_environments_leave_out_judges_and_experiments() {
     let home = site.get("/project/shop?range=all").await.text;
     assert!(home.contains("$0.5000") && !home.contains("$1.50"), "{home}");
 }
+
+/// Seven models: the first is called most, each costs more than the one before.
+async fn record_models(site: &Site) {
+    let mut recorded = batch(&project("shop")).with(trace("m"));
+    for model in 0_u8..7 {
+        for nth in 0..if model == 0 { 9 } else { 1 } {
+            let call = generation(&format!("c{model}-{nth}")).of("m").named("call");
+            let cost = 0.5 * f64::from(model + 1) / if model == 0 { 9.0 } else { 1.0 };
+            let call = call.calling(&format!("model-{model}")).costing(cost);
+            recorded = recorded.with(call.lasting(0, 100 * i64::from(model + 1)));
+        }
+    }
+    site.record(recorded).await;
+}
+
+/// Texts in the order in which a page says them; all must be there.
+#[track_caller]
+fn are_in_order(page: &str, texts: &[&str]) {
+    let mut rest = page;
+    for text in texts {
+        let (_, after) = rest.split_once(text).unwrap_or_else(|| panic!("{text} in {page}"));
+        rest = after;
+    }
+}
+
+#[tokio::test]
+async fn series_are_ranked_by_what_is_charted_and_the_rest_stands_together() {
+    let site = Site::open().await;
+    record_models(&site).await;
+    let made = site.post(&format!("{PAGE}/all"), PAGE, "name=Models").await;
+    let page = made.header("location").split('?').next().unwrap_or_default().to_owned();
+    let chart = |fields: &str| format!("{page}/widgets?range=all&by=providedModelName&{fields}");
+    let cost = site.get(&chart("measure=totalCost&agg=sum&chart=bars")).await.text;
+    let of_cost = cost.split("Show as table").nth(1).unwrap();
+    are_in_order(of_cost, &["model-6", "model-5", "model-4", "model-3", "model-2", "others"]);
+    assert!(!cost.contains(">model-0<"), "the cheapest is among the others: {cost}");
+    let count = site.get(&chart("measure=count&agg=count&chart=bars")).await.text;
+    are_in_order(count.split("Show as table").nth(1).unwrap(), &["model-0", "others"]);
+}
+
+#[tokio::test]
+async fn tables_of_charts_are_sorted_and_every_mark_leads_to_its_records() {
+    let site = Site::open().await;
+    record_models(&site).await;
+    let made = site.post(&format!("{PAGE}/all"), PAGE, "name=Models").await;
+    let page = made.header("location").split('?').next().unwrap_or_default().to_owned();
+    let widgets = format!("{page}/widgets");
+    let saved = async |fields: &str| {
+        let answer = site.post(&widgets, &widgets, fields).await;
+        assert_eq!(answer.status, 303, "{}", answer.text);
+    };
+    saved("name=T&measure=totalCost&agg=sum&by=providedModelName&chart=table").await;
+    let all = format!("{page}?range=all");
+    let shown = site.get(&all).await.text;
+    are_in_order(&shown, &["model-6", "model-5", "model-1", "model-0"]);
+    let (_, sort) = shown.split_once("sort=").unwrap();
+    let (widget, _) = sort.split_once('~').or_else(|| sort.split_once("%7E")).unwrap();
+    let sorted = site.get(&format!("{all}&sort={widget}~1~asc")).await.text;
+    are_in_order(&sorted, &["model-0", "model-1", "model-5", "model-6"]);
+    saved("name=X&measure=count&agg=count&by=providedModelName&then=name&chart=table").await;
+    let shown = site.get(&all).await.text;
+    let crossed = shown.rsplit("<figure").next().unwrap();
+    assert!(crossed.contains("q=model:model-0%20name:call"), "both keys: {crossed}");
+    assert!(crossed.contains("sort="), "{crossed}");
+    saved("name=H&measure=latency&agg=histogram&chart=histogram").await;
+    let shown = site.get(&all).await.text;
+    let histogram = shown.rsplit("<figure").next().unwrap();
+    let (_, link) = histogram.split_once("data-href=\"").unwrap_or_else(|| panic!("{histogram}"));
+    let link = link.split('"').next().unwrap().replace("&amp;", "&");
+    assert!(link.contains("latency"), "{link}");
+    let list = site.get(&link).await;
+    list.check(200, "call");
+    assert!(!list.text.contains("role=\"alert\""), "the filter is understood: {link}");
+}
+
+#[tokio::test]
+async fn latency_of_traces_and_of_model_calls_are_told_apart() {
+    let site = Site::open().await;
+    let recorded = batch(&project("shop"))
+        .with(trace("t"))
+        .with(span("s").of("t").lasting(0, 9_000))
+        .with(generation("g").of("t").calling("gpt").lasting(0, 1_000));
+    site.record(recorded).await;
+    let page = site.get(&format!("{PAGE}?range=all")).await.text;
+    are_in_order(&page, &["p50 trace latency", "9.00 s", "p50 model call latency", "1.00 s"]);
+}

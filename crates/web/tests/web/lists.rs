@@ -239,7 +239,9 @@ async fn recorded_markup_is_text() {
 async fn an_empty_list_teaches() {
     let site = Site::open().await;
     let page = site.get(TRACES).await;
-    assert!(page.text.contains("ratchet demo"), "{}", page.text);
+    let command = "ratchet import claude-code --follow --server http://localhost";
+    assert!(page.text.contains(command), "{}", page.text);
+    assert!(page.text.contains("Connect an SDK"), "{}", page.text);
     let site = shop().await;
     let page = site.get(&format!("{TRACES}?q=user:nobody")).await;
     assert!(page.text.contains("No matches"), "{}", page.text);

@@ -107,3 +107,49 @@ async fn sessions_are_exported_with_their_scores() {
     );
     assert_eq!(rows[0]["scores"]["overall_quality"], 0.2);
 }
+
+#[tokio::test]
+async fn what_is_done_with_chosen_sessions_is_done_with_what_they_are() {
+    let site = shop().await;
+    const DO: &str = "/project/shop/list/sessions/do";
+    let done = async |fields: &str, words: &str| {
+        let answer = site.post(SESSIONS, DO, fields).await;
+        assert_eq!(answer.status, 303, "{fields}: {}", answer.text);
+        site.get(answer.header("location")).await.check(200, words);
+    };
+    let listed = async |filter: &str| -> Vec<String> {
+        let page = site.get(&format!("{SESSIONS}?q={filter}")).await;
+        rows(&page).into_iter().map(str::to_owned).collect()
+    };
+    done("id=good&action=bookmark", "1 session bookmarked").await;
+    assert_eq!(listed("is%3Abookmarked").await, ["good"]);
+    assert_eq!(listed("-is%3Abookmarked").await, ["bad"]);
+    assert!(site.get(SESSIONS).await.text.contains("class=\"starred\""));
+    done("id=good&action=unbookmark", "removed").await;
+    assert!(listed("is%3Abookmarked").await.is_empty());
+    done("id=bad&action=tag&tag=checked", "2 traces").await;
+    assert_eq!(listed("tag%3Achecked").await, ["bad"]);
+    let dataset = "id=bad&id=good&action=dataset&new_dataset=talks&expected=recorded";
+    done(dataset, "2 sessions added to the dataset").await;
+    let items = site.get("/project/shop/datasets/talks").await;
+    items.check(200, "Refund me").check(200, "Sorry.").check(200, "Where is my parcel?");
+    let question = site.post(SESSIONS, DO, "id=bad&action=delete").await;
+    question.check(200, "Delete 2 traces?").check(200, "name=\"sure\" value=\"yes\"");
+    done("id=bad&action=delete&sure=yes", "2 traces").await;
+    assert_eq!(listed("").await, ["good"]);
+    let nothing = site.post(SESSIONS, DO, "action=bookmark").await;
+    nothing.check(400, "no rows selected");
+}
+
+#[tokio::test]
+async fn counts_of_many_sessions_are_shares_of_the_newest_and_say_so() {
+    let site = Site::open().await;
+    let traces = (0_i64..600).map(|nth| {
+        let user = if nth % 4 == 0 { "ann" } else { "bob" };
+        trace(&format!("t{nth}")).in_session(&format!("s{nth}")).for_user(user).beginning(nth)
+    });
+    site.record(batch(&project("shop")).with_all(traces)).await;
+    let page = site.get(SESSIONS).await.text;
+    let (_, ann) = page.split_once("<bdi>ann</bdi>").unwrap();
+    assert!(ann.split("</a>").next().unwrap().contains("≈25%"), "{page}");
+}

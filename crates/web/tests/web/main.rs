@@ -27,6 +27,7 @@ mod approximate;
 mod shelf;
 /// Datasets: uploads, items and their versions.
 mod datasets;
+mod runs_compared;
 mod settings;
 /// Jobs that were given up.
 mod jobs;

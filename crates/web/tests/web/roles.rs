@@ -12,7 +12,7 @@ use crate::browser::{Answer, Browser, Site, id};
 use crate::seeded_project::{Ids, OURS, Shop};
 
 /// A form that says something in every field that any form has, so that it is a valid one of many.
-const FORM: &str = "sure=yes&name=walk-x&text=hello&note=hello&version=1&label=production&\
+const FORM: &str = "sure=yes&confirmed=yes&name=walk-x&text=hello&note=hello&version=1&label=production&\
                     title=walk&role=viewer&email=x%40shop.example&value=1&score=quality&days=30&\
                     decision=allow&mode=plan&view=walk&list=traces&kind=email&field=password&\
                     content=hello";
@@ -343,4 +343,42 @@ async fn each_role_may_what_it_should_and_no_more() {
         }
     }
     assert_eq!(wrong, [""; 0], "list what a page needs in DIFFERENT, or mend the page");
+}
+
+/// The pages that every look of a browser walks through.
+const WALKED: &str = include_str!("../../../cli/tests/cli/pages/list.rs");
+
+/// Other addresses of pages that it walks through.
+const NOT_WALKED: [&str; 2] =
+    ["/project/{project}/datasets/{name}/items", "/project/{project}/scores/named/{name}"];
+
+/// Whether an address of the list is one of a route: parameters stand for parameters.
+fn is_address_of(address: &str, route: &str) -> bool {
+    let path = address.split('?').next().unwrap_or_default();
+    let (mut parts, mut wanted) = (path.split('/'), route.split('/'));
+    let same = parts
+        .by_ref()
+        .zip(wanted.by_ref())
+        .all(|(part, wanted)| part == wanted || (part.starts_with('{') && wanted.starts_with('{')));
+    same && path.split('/').count() == route.split('/').count()
+}
+
+#[tokio::test]
+async fn every_page_is_walked_through_by_browsers() {
+    let Shop { site, ids, .. } = Shop::open().await;
+    let mut owner = viewer(&site, Needs::ServerOwner).await;
+    let addresses: Vec<&str> = WALKED.split('"').filter(|text| text.starts_with("/")).collect();
+    let mut missing = Vec::new();
+    for way in ways(&site).await.iter().filter(|way| way.method == "GET") {
+        let is_known = addresses.iter().any(|address| is_address_of(address, &way.route))
+            || NOT_WALKED.contains(&way.route.as_str());
+        if is_known || way.route.ends_with("/events") {
+            continue;
+        }
+        let answer = send(&mut owner, way, &way.at("shop", &ids)).await;
+        if answer.status == 200 && answer.text.starts_with("<!DOCTYPE html>") {
+            missing.push(way.route.clone());
+        }
+    }
+    assert_eq!(missing, [""; 0], "add the page to PAGES of the pages' tests");
 }

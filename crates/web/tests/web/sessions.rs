@@ -140,6 +140,15 @@ async fn a_long_conversation_has_pages() {
     assert_eq!(seen, 45);
     let last = site.get(&address).await;
     assert!(last.text.contains("Turns 41 to 45 of 45"), "{}", last.text);
+    let mark = score("s").on("task_completion").of_session("long").number(0.5);
+    let cited = mark.from(ScoreSource::Eval).metadata("evidence", "[3, 44, 46]").given(50_000);
+    site.record(batch(&project("shop")).with(cited)).await;
+    let first = site.get("/project/shop/sessions/long").await.text;
+    for part in ["\"#turn-3\"", "/sessions/long?page=3#turn-44\"", "turn 46"] {
+        assert!(first.contains(part), "{part} in {first}");
+    }
+    assert!(!first.contains("#turn-46"), "there is no such turn");
+    assert!(site.get("/project/shop/sessions/long?page=3").await.text.contains("id=\"turn-44\""));
 }
 
 #[tokio::test]
@@ -148,8 +157,8 @@ async fn what_is_not_there_and_what_is_nonsense_is_told_apart_from_a_failure() {
     assert_eq!(site.get("/project/shop/sessions/nobody").await.status, 404);
     assert_eq!(site.get("/project/other/sessions/trip").await.status, 404);
     assert_eq!(site.get("/project/shop/sessions?cursor=nonsense").await.status, 400);
-    assert_eq!(site.get("/project/shop/sessions/trip?cursor=x&turn=-1").await.status, 400);
-    let last = format!("/project/shop/sessions/trip?turn={}", u64::MAX);
+    assert_eq!(site.get("/project/shop/sessions/trip?page=-1").await.status, 200);
+    let last = format!("/project/shop/sessions/trip?page={}", u64::MAX);
     assert_eq!(site.get(&last).await.status, 200);
     let long = format!("/project/shop/sessions/{}", "x".repeat(5_000));
     assert_eq!(site.get(&long).await.status, 404);
@@ -198,12 +207,25 @@ async fn a_session_is_commented_and_queued_on_its_page() {
     let back = "/project/shop/sessions/trip?done=commented";
     assert_eq!((answer.status, answer.header("location")), (303, back));
     assert!(site.get(back).await.text.contains("Which &lt;b&gt;train"));
+    let to_dataset = format!("{page}/dataset");
+    let made = site.post(page, &to_dataset, "new_dataset=trips&expected=recorded").await;
+    made.leads_to("/project/shop/sessions/trip?done=collected");
+    let items = site.get("/project/shop/datasets/trips").await;
+    items.check(200, "9:15").check(200, "/traces/t1");
+    let unknown = site.post(page, &to_dataset, "dataset=none").await;
+    unknown.check(400, "choose a dataset");
     let queues = "/project/shop/queues";
     let queue = site.post(queues, queues, "name=Trips").await.header("location").to_owned();
     let id = queue.rsplit('/').next().unwrap();
     let sent = format!("queue={id}");
     assert_eq!(site.post(page, &format!("{page}/queue"), &sent).await.status, 303);
-    assert!(site.get(&queue).await.text.contains("/review?item="));
+    let waiting = site.get(&queue).await.text;
+    let (_, item) = waiting.split_once("/review?item=").unwrap();
+    let removal = format!("{queue}/items/{}/remove", item.split('"').next().unwrap());
+    let emptied = site.post(&queue, &removal, "").await;
+    emptied.leads_to(&format!("{queue}?done=removed"));
+    site.get(&queue).await.check(200, "No items yet");
+    assert_eq!(site.post(page, &removal, "").await.status, 404);
     let missing = "/project/shop/sessions/none/comments";
     assert_eq!(site.post(page, missing, "content=x").await.status, 404);
 }

@@ -3,11 +3,12 @@
 use ratchet_core::catalog::annotation::{ItemKind, ItemStatus};
 use ratchet_core::catalog::prompt::PromptBody;
 use ratchet_core::payload::Json;
+use ratchet_core::record::observation::Level;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{
     Change, NewDataset, NewDatasetItem, NewPrompt, NewQueue, NewQueueItem, QueueId, Role,
 };
-use ratchet_testkit::build::{batch, project, trace};
+use ratchet_testkit::build::{batch, generation, project, score, trace};
 
 use crate::browser::{Browser, Site, id};
 
@@ -87,6 +88,9 @@ async fn a_version_is_written_in_the_editor() {
     let shown = browser.get(&format!("{PROMPT}?version=3")).await;
     shown.check(200, "Be &lt;b&gt;quick").check(200, "temperature").check(200, "faster");
     browser.get(EDITOR).await.check(200, "New prompt");
+    let copy = format!("{EDITOR}?prompt=support%2Fgreeting&version=1&copy=yes");
+    let copied = browser.get(&copy).await;
+    copied.check(200, "value=\"support/greeting copy\"").check(200, "Be &lt;b&gt;brief");
     let chat = [("name", "chatty"), ("kind", "chat"), ("text", "[{\"role\": 1}]")];
     browser.post(EDITOR, &chat).await.check(422, "must be a text");
 }
@@ -96,11 +100,53 @@ async fn one_click_makes_a_version_live_and_one_brings_the_old_one_back() {
     let (_site, mut browser) = two_versions(Role::Member).await;
     browser.get(&format!("{PROMPT}?version=2")).await.check(200, "Set as production");
     for version in ["2", "1"] {
-        let fields = [("version", version), ("label", "production")];
+        let fields = [("version", version), ("label", "production"), ("confirmed", "yes")];
         let answer = browser.post(&format!("{PROMPT}/label"), &fields).await;
         assert_eq!(answer.status, 303, "{}", answer.text);
         let live = browser.get(PROMPT).await;
         live.check(200, &format!("<h2>Version {version}</h2>"));
+    }
+}
+
+#[tokio::test]
+async fn the_typed_label_production_is_asked_about_first() {
+    let (_site, mut browser) = two_versions(Role::Member).await;
+    browser.get(&format!("{PROMPT}?version=2")).await;
+    let typed = [("version", "2"), ("label", " production ")];
+    let question = format!("{PROMPT}?version=2&confirm=production");
+    browser.post(&format!("{PROMPT}/label"), &typed).await.leads_to(&question);
+    browser.get(PROMPT).await.check(200, "<h2>Version 1</h2>");
+    let question = browser.get(&question).await;
+    question.check(200, "Set version 2 as production?").check(200, "<ins>");
+}
+
+#[tokio::test]
+async fn versions_are_measured_by_their_calls_and_scores() {
+    let (site, mut browser) = two_versions(Role::Viewer).await;
+    let call = |id: &str, of: &str, version| {
+        generation(id).of(of).prompted_by("support/greeting", version)
+    };
+    let recorded = batch(&project("shop"))
+        .with(trace("t1"))
+        .with(call("a", "t1", 1).costing(0.25).lasting(0, 1_000))
+        .with(call("b", "t1", 1).costing(0.75).lasting(0, 3_000).level(Level::Error))
+        .with(trace("t2"))
+        .with(call("c", "t2", 2).costing(2.0).lasting(0, 5_000))
+        .with(score("s1").on("helpful").of_observation("t1", "a").number(0.25))
+        .with(score("s2").on("helpful").of_trace("t2").number(0.75));
+    site.record(recorded).await;
+    let page = browser.get(&format!("{PROMPT}?range=all")).await;
+    page.check(200, "3 model calls in the");
+    let (_, table) = page.text.split_once("Metrics per version").unwrap();
+    let row = |version: &str| {
+        let row = table.split("<tr").find(|row| row.contains(&format!("v{version}</a>")));
+        row.unwrap_or_else(|| panic!("version {version} in {table}"))
+    };
+    for words in [">2<", "$0.5000", "1.00 s", "3.00 s", "50%", "0.25"] {
+        assert!(row("1").contains(words), "{words} in {}", row("1"));
+    }
+    for words in ["$2.00", "5.00 s", "0%", "0.75"] {
+        assert!(row("2").contains(words), "{words} in {}", row("2"));
     }
 }
 
@@ -122,7 +168,7 @@ async fn old_versions_of_a_prompt_with_many_can_be_seen_and_made_live() {
 async fn a_prompt_says_who_changed_what() {
     let (_site, mut browser) = two_versions(Role::Member).await;
     browser.get(PROMPT).await.check(200, "Change history").check(200, "created <bdi>v1 production");
-    let fields = [("version", "2"), ("label", "production")];
+    let fields = [("version", "2"), ("label", "production"), ("confirmed", "yes")];
     browser.post(&format!("{PROMPT}/label"), &fields).await;
     let page = browser.get(PROMPT).await;
     page.check(200, "<bdi>p@shop.example</bdi></strong> moved ");
@@ -175,7 +221,7 @@ async fn datasets_and_queues_are_listed_with_what_they_hold() {
     let queue = catalog.create_queue(id("shop"), queue, Timestamp::default()).await.unwrap();
     browser.get("/project/shop/queues").await.check(200, "0 waiting for review");
     let page = format!("/project/shop/queues/{}", queue.id);
-    browser.get(&page).await.check(200, "No items with this status");
+    browser.get(&page).await.check(200, "No items yet");
     site.record(batch(&project("shop")).with(trace("t").named("<b>checkout</b>"))).await;
     let item =
         NewQueueItem { kind: ItemKind::Trace, object: "t".to_owned(), status: ItemStatus::Pending };

@@ -36,7 +36,10 @@ async fn shop() -> Site {
         .lasting(500, 800)
         .level(Level::Error)
         .because("no network");
+    let command = tool("b").of("t").under("a").named("Bash").lasting(800, 900);
+    let command = command.input(payload(r#"{"command":"go test ./..."}"#));
     let recorded = batch(&project("shop"))
+        .with(command)
         .with(trace("t").named("checkout").in_session("monday").beginning(0))
         .with(agent)
         .with(call)
@@ -54,6 +57,7 @@ async fn the_page_shows_the_tree_and_only_the_chosen_content() {
     for shown in ["checkout", "desk", "answer", "search", "role=\"treeitem\"", "1 error"] {
         assert!(page.text.contains(shown), "{shown} in {}", page.text);
     }
+    assert!(page.text.contains("Bash · go test ./..."), "a tool with its argument: {}", page.text);
     assert!(!page.text.contains("<em>there</em>"), "no payload of another step");
     let page = site.get("/project/shop/traces/t?observation=g").await;
     for shown in ["<em>there</em>", "<strong>you</strong>", "gpt-5", "quality"] {

@@ -1,5 +1,6 @@
-use ratchet_browser::{Page, Theme};
+use ratchet_browser::{Page, Problem, Theme, Trouble};
 
+use super::answers::REFUSED;
 use super::list::{PAGES, visit};
 use super::stage::stage;
 use super::{LIGHT, Look, PHONE, WIDE, report};
@@ -18,7 +19,12 @@ fn check(look: Look) {
 /// What is wrong with a page as it is now. The dark theme has other colours and nothing else: the
 /// other rules of axe-core, which take long, would find there what they find in the light.
 fn wrong(page: &Page, look: Look, name: &str) -> Vec<String> {
-    let problems = page.problems().into_iter().map(|problem| problem.to_string());
+    // What is refused is answered with the status of an error.
+    let is_refusal = |problem: &Problem| {
+        name == REFUSED && matches!(problem.trouble, Trouble::Request | Trouble::Console)
+    };
+    let problems = page.problems().into_iter().filter(|problem| !is_refusal(problem));
+    let problems = problems.map(|problem| problem.to_string());
     let violations = match look.theme {
         Theme::Light => page.accessibility(),
         Theme::Dark => page.contrast(),
@@ -51,6 +57,19 @@ fn before_anything_is_there() {
     for listed in PAGES.iter().filter(|listed| listed.is_about_a_project()) {
         page.open(&empty.url(&listed.path(&empty.places)));
         found.extend(wrong(&page, LIGHT, listed.name));
+        let unhelpful = page.js(UNHELPFUL);
+        let unhelpful = unhelpful.as_array().unwrap().iter();
+        found.extend(unhelpful.map(|what| format!("  {}: {what}", listed.name)));
     }
     report(&found);
 }
+
+/// Commands that do not work on this server as they stand, and empty states without a next step.
+const UNHELPFUL: &str = "[
+    ...[...document.querySelectorAll('.snippet code')].map((code) => code.textContent)
+        .filter((text) => text.startsWith('ratchet'))
+        .filter((text) => !text.includes(location.origin) || text.includes('URL')),
+    ...[...document.querySelectorAll('.empty')]
+        .filter((empty) => !empty.querySelector('a, button:not([data-copy])'))
+        .map((empty) => `nothing to press: ${empty.textContent}`),
+]";

@@ -63,6 +63,7 @@ pub(super) fn furnish(writer: &Writer<'_>) -> Places {
     places.insert("agent", agent(writer));
     places.insert("public-trace", public_link(writer, ("traces", &places["trace"])));
     places.insert("public-session", public_link(writer, ("sessions", &places["session"])));
+    settle(writer, &mut places);
     places
 }
 
@@ -73,6 +74,28 @@ pub(super) fn public_link(writer: &Writer<'_>, (kind, id): (&str, &str)) -> Stri
     let shown = writer.page(&published);
     let (_, rest) = shown.split_once("href=\"/public/").expect("a public link on the page");
     rest.split('"').next().unwrap().to_owned()
+}
+
+/// What is changed on a page of its own: a chart, a price, a connection, a score config.
+pub(super) fn settle(writer: &Writer<'_>, places: &mut Places) {
+    let price = json!({ "modelName": "house", "matchPattern": "(?i)^house$", "inputPrice": 0.1 });
+    let model = writer.post("/api/public/models", &price)["id"].as_str().unwrap().to_owned();
+    let configs = writer.get("/api/public/score-configs");
+    let config = configs["data"][0]["id"].as_str().unwrap().to_owned();
+    let dashboard = format!("/project/{PROJECT}/dashboards/{}?edit=1", places["dashboard"]);
+    let widget = first_id(writer, &dashboard, "/widgets/");
+    let connections = format!("/project/{PROJECT}/settings/connections");
+    let connection = first_id(writer, &connections, "/settings/connections/");
+    let all = [("model", model), ("score-config", config), ("widget", widget)];
+    places.extend(all);
+    places.insert("connection", connection);
+}
+
+/// The id behind the first link of a page that leads to such a path.
+fn first_id(writer: &Writer<'_>, page: &str, path: &str) -> String {
+    let shown = writer.page(page);
+    let (_, after) = shown.split_once(path).unwrap_or_else(|| panic!("{path} in {shown}"));
+    after.split(['?', '"', '/']).next().unwrap().to_owned()
 }
 
 /// An evaluator with the offline judge, without a rule: nothing is judged.

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use ratchet_browser::Page;
 
+use super::answers;
 use super::stage::Stage;
 
 /// A page that people can open.
@@ -24,6 +25,7 @@ pub(super) const PAGES: &[Listed] = &[
     Listed { name: "trace", address: "/project/{project}/traces/{trace}" },
     Listed { name: "trace-raw", address: "/project/{project}/traces/{trace}?view=raw" },
     Listed { name: "trace-graph", address: "/project/{project}/traces/{trace}?view=graph" },
+    Listed { name: "trace-to-dataset", address: "/project/{project}/traces/{trace}/dataset" },
     Listed { name: "sessions", address: "/project/{project}/sessions" },
     Listed { name: "session", address: "/project/{project}/sessions/{session}" },
     Listed { name: "users", address: "/project/{project}/users" },
@@ -84,6 +86,14 @@ pub(super) const PAGES: &[Listed] = &[
     Listed { name: "prompts", address: "/project/{project}/prompts" },
     Listed { name: "prompt", address: "/project/{project}/prompts/{prompt}?version=2" },
     Listed {
+        name: "prompt-promotion",
+        address: "/project/{project}/prompts/{prompt}?version=2&confirm=production",
+    },
+    Listed {
+        name: "prompt-editor",
+        address: "/project/{project}/prompt-editor?prompt={prompt}&version=2",
+    },
+    Listed {
         name: "playground",
         address: "/project/{project}/playground?prompt={prompt}&version=2",
     },
@@ -92,6 +102,10 @@ pub(super) const PAGES: &[Listed] = &[
     Listed { name: "dashboards", address: "/project/{project}/dashboards/all" },
     Listed { name: "dashboard-own", address: "/project/{project}/dashboards/{dashboard}?edit=1" },
     Listed { name: "chart", address: "/project/{project}/dashboards/{dashboard}/widgets" },
+    Listed {
+        name: "chart-edited",
+        address: "/project/{project}/dashboards/{dashboard}/widgets/{widget}",
+    },
     Listed { name: "chats", address: "/project/{project}/chats" },
     Listed { name: "chat-new", address: "/project/{project}/chats/new" },
     Listed { name: "chat", address: "/project/{project}/chats/{chat}" },
@@ -104,8 +118,17 @@ pub(super) const PAGES: &[Listed] = &[
     Listed { name: "settings-members", address: "/project/{project}/settings/members" },
     Listed { name: "settings-keys", address: "/project/{project}/settings/keys" },
     Listed { name: "settings-models", address: "/project/{project}/settings/models" },
+    Listed { name: "settings-model", address: "/project/{project}/settings/models/{model}" },
     Listed { name: "settings-connections", address: "/project/{project}/settings/connections" },
+    Listed {
+        name: "settings-connection",
+        address: "/project/{project}/settings/connections/{connection}",
+    },
     Listed { name: "settings-score-configs", address: "/project/{project}/settings/score-configs" },
+    Listed {
+        name: "settings-score-config",
+        address: "/project/{project}/settings/score-configs?edit={score-config}",
+    },
     Listed { name: "settings-redaction", address: "/project/{project}/settings/redaction" },
     Listed { name: "settings-notifications", address: "/project/{project}/settings/notifications" },
     Listed {
@@ -159,6 +182,7 @@ pub(super) fn visit(stage: &Stage, page: &Page, mut show: impl FnMut(&str)) {
         page.open(&demo.url(&listed.path(&demo.places)));
         show(listed.name);
     }
+    answers::visit(demo, page, &mut show);
     let fresh = stage.fresh();
     page.open(&fresh.url(&fresh.places["set-up"]));
     show("set-up");

@@ -148,3 +148,27 @@ fn times_are_shown_in_the_zone_of_the_browser_and_in_utc_on_hover() {
         assert_eq!(page.js(&format!("{time}.title.slice(11, 13)")), utc);
     });
 }
+
+#[test]
+fn brackets_go_to_the_traces_before_and_after_in_the_list() {
+    check(|page| {
+        let first = page.js("location.pathname");
+        page.press("]");
+        page.wait_until(&format!("location.pathname !== {first}"));
+        page.wait_for(".trace-page");
+        page.press("[");
+        page.wait_until(&format!("location.pathname === {first}"));
+        page.wait_for(".trace-page");
+    });
+}
+
+#[test]
+fn a_link_to_the_trace_is_copied_with_a_key() {
+    check(|page| {
+        page.js("navigator.clipboard.writeText = async (text) => { window.__copied = text; }");
+        page.press("c");
+        page.wait_until("window.__copied?.includes(location.pathname)");
+        page.click("button.id[data-copy]");
+        page.wait_until("location.pathname.includes(window.__copied)");
+    });
+}

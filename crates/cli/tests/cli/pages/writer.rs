@@ -17,6 +17,12 @@ impl Writer<'_> {
         self.send(http::get(path), path).json()
     }
 
+    /// A page that must be there.
+    #[track_caller]
+    pub(super) fn page(&self, path: &str) -> String {
+        self.send(http::get(path), path).text()
+    }
+
     /// Sends something that must be taken: what is refused would test nothing.
     #[track_caller]
     pub(super) fn post(&self, path: &str, body: &Value) -> Value {
@@ -52,7 +58,7 @@ impl Writer<'_> {
     /// Sends a form of a page, as a browser without scripts does, and tells where it leads.
     #[track_caller]
     pub(super) fn submit(&self, page: &str, action: &str, fields: &[(&str, &str)]) -> String {
-        let shown = self.send(http::get(page), page).text();
+        let shown = self.page(page);
         let (_, after) = shown.split_once("name=\"form_token\" value=\"").unwrap();
         let mut form = format!("form_token={}", after.split('"').next().unwrap());
         for (name, value) in fields {

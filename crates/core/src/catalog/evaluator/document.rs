@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::catalog::filter::{FilterCondition, Operator};
+use crate::judge::code_evaluator::CODE_JUDGE;
 use crate::money::Money;
 
 /// How long a trace or observation must have been still before it is judged.
@@ -297,7 +298,7 @@ impl EvaluatorVersion {
     /// Returns the name of the judge; `None` if it names none.
     pub fn judge_name(&self) -> Option<String> {
         if self.kind == EvaluatorKind::Code {
-            return self.code().map(|(language, _)| format!("code:{}", language.as_str()));
+            return self.code().map(|(language, _)| format!("{CODE_JUDGE}{}", language.as_str()));
         }
         let connection = || {
             let ConnectionModel { provider, model } = self.model_config.as_ref()?;

@@ -131,6 +131,9 @@ pub enum SessionColumn {
     Releases,
     /// The tags of its traces.
     Tags,
+    /// Whether people bookmarked it. Sessions are recorded without it, so that a list replaces it by
+    /// the ids of the bookmarked ones.
+    Bookmarked,
     /// The input of its first trace; cannot be filtered.
     FirstMessage,
     /// The output of its last trace; cannot be filtered.

@@ -167,6 +167,7 @@ pub static SESSION: RecordTable<SessionColumn, SessionOrder> = RecordTable {
         text(SessionColumn::Agents, &["agent"]).column_and_filter(F::Agent),
         text(SessionColumn::Releases, &["release"]).column_and_filter(F::Release),
         of(SessionColumn::Tags, FieldKind::Tags, &["tags"]).filter_only(F::Tags),
+        of(SessionColumn::Bookmarked, FieldKind::Boolean, &[]).filter_only(F::Bookmarked),
         count(SessionColumn::TraceCount, &["countTraces"])
             .column_and_filter(F::Traces)
             .sorted(SessionOrder::TraceCount),

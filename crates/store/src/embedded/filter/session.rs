@@ -27,6 +27,10 @@ pub(in crate::embedded) fn kind(column: SessionColumn) -> StoreResult<Kind> {
             let why = "messages of a session cannot be filtered";
             return Err(StoreError::BadQuery(why.to_owned()));
         }
+        SessionColumn::Bookmarked => {
+            let why = "bookmarks are filtered by the ids of the bookmarked sessions";
+            return Err(StoreError::BadQuery(why.to_owned()));
+        }
         SessionColumn::TraceCount => Kind::Number("s.traces"),
         SessionColumn::ErrorCount => Kind::Number("s.errors"),
         SessionColumn::Duration => Kind::Number(DURATION),

@@ -11,6 +11,7 @@ use ratchet_stages::review::LabelComparison;
 use crate::components::agreement::two;
 use crate::components::badge::{self, Decider};
 use crate::request_context::RequestContext;
+use crate::score_summary;
 
 const SHOWN: usize = 10;
 /// Dimensions of a session that are shown.
@@ -49,6 +50,7 @@ fn session(
 ) -> Markup {
     let id = apart.session.to_string();
     let spoken = held.spoken.get(&apart.session);
+    let judge = spoken.map_or(Decider::Model, |it| score_summary::decider_of_judge(&it.judge));
     let shown = apart.marks.iter().filter(|(_, pair)| (pair.judge - pair.human).abs() > 0.0);
     html! {
         article {
@@ -65,7 +67,7 @@ fn session(
                 table {
                     thead { tr {
                         th scope="col" { "Dimension" }
-                        th scope="col" { (badge::decided(Decider::Model, "judge")) }
+                        th scope="col" { (badge::decided(judge, "judge")) }
                         th scope="col" { (badge::decided(Decider::Human, "human")) }
                         th scope="col" { "Judge's rationale" }
                     } }

@@ -39,7 +39,7 @@ pub(super) fn draw(
                     "Not in use: it was fitted for another rubric or other signals. Levels are "
                     b { "uncalibrated" } ". Fit it again:"
                 }
-                (copy::snippet("ratchet calibrate --apply"))
+                (copy::snippet(&ctx.command("calibrate --apply")))
             },
             None if labels < MIN_LABELS => {
                 p {
@@ -52,7 +52,7 @@ pub(super) fn draw(
                     "Levels of the offline judge are " b { "uncalibrated" } ". " (labels)
                     " labels are enough to fit them; this shows whether it would help, and saves it if it does:"
                 }
-                (copy::snippet("ratchet calibrate --apply"))
+                (copy::snippet(&ctx.command("calibrate --apply")))
             },
         }
     })

@@ -31,7 +31,7 @@ pub(super) fn menu(chat: &Chat, toggles: &Toggles, ctx: &RequestContext) -> Mark
 
 fn naming(chat: &Chat, ctx: &RequestContext, id: &str) -> Markup {
     html! {
-        form method="post" action=(ctx.to(&["chats", id, "title"])) {
+        form method="post" data-inline-errors action=(ctx.to(&["chats", id, "title"])) {
             (ctx.viewer.form_token.field())
             div.form-row {
                 label for="chat-title" { "Title" }
@@ -46,7 +46,7 @@ fn naming(chat: &Chat, ctx: &RequestContext, id: &str) -> Markup {
 fn setup(chat: &Chat, ctx: &RequestContext, id: &str) -> Markup {
     let settings = ChatSettings::read(&chat.settings).unwrap_or_default();
     html! {
-        form method="post" action=(ctx.to(&["chats", id, "mode"])) {
+        form method="post" data-inline-errors action=(ctx.to(&["chats", id, "mode"])) {
             (ctx.viewer.form_token.field())
             div.form-row {
                 label for="chat-mode" { "Permission mode" }

@@ -52,7 +52,9 @@ fn nothing(ctx: &RequestContext) -> Markup {
             "A dashboard is a page of charts: any measure, grouped by any dimension, "
             "with any filter. Give it a name and add the first chart."
         }
-        @if !ctx.viewer.can_change() {
+        @if ctx.viewer.can_change() {
+            p { a.button href="#new-dashboard" { "New dashboard" } }
+        } @else {
             p.muted { "You need the role member or owner to create one." }
         }
         p.muted { "Or create one with the API:" }
@@ -89,7 +91,7 @@ fn list(ctx: &RequestContext, dashboards: &[Dashboard]) -> Markup {
 
 fn new_form(ctx: &RequestContext) -> Markup {
     html! {
-        form.new-dashboard method="post" data-inline-errors action=(Link::to_project(&ctx.project.id, &["dashboards"])) {
+        form.new-dashboard #new-dashboard method="post" data-inline-errors action=(Link::to_project(&ctx.project.id, &["dashboards"])) {
             h2 { "New dashboard" }
             (ctx.viewer.form_token.field())
             label { "Name" input type="text" name="name" required maxlength=(MAX_NAME); }

@@ -38,7 +38,7 @@ pub(super) fn draw(chart: &Widget, answer: &ChartData, (tall, drill): Around<'_>
         ChartKind::HorizontalBar | ChartKind::Pie => horizontal_bars(chart, answer, drill),
         ChartKind::VerticalBar => vertical_bars(chart, answer, (tall, drill)),
         ChartKind::Number => number(chart, answer, drill),
-        ChartKind::Histogram => histogram(chart, answer, tall),
+        ChartKind::Histogram => histogram(chart, answer, (tall, drill)),
         ChartKind::PivotTable => pivot::draw(chart, answer, drill),
     }
 }
@@ -149,7 +149,7 @@ fn over_time(chart: &Widget, answer: &ChartData, form: Form, (tall, drill): Arou
     let count = all.len();
     let rest = all.split_off(count.min(SHOWN));
     let is_split = !answer.shape.by.is_empty();
-    let key = |line: &Line| drill?.key(line.key.first()?.as_deref());
+    let key = |line: &Line| drill?.keys(&line.key);
     let mut series_links: Vec<Option<Link>> =
         all.iter().map(|line| if is_split { key(line) } else { None }).collect();
     let drawn = all.into_iter().enumerate();
@@ -207,7 +207,7 @@ type Bar = (String, f64, Option<Link>);
 /// The first figure of each row, and that of all other keys.
 fn firsts(answer: &ChartData, drill: Option<&Drill<'_>>) -> Vec<Bar> {
     let value = |row: &MetricsRow| row.figures.first().and_then(reading::number);
-    let link = |row: &MetricsRow| drill?.key(row.key.first()?.as_deref());
+    let link = |row: &MetricsRow| drill?.keys(&row.key);
     let one = |row: &MetricsRow| Some((key_of(row), value(row)?, link(row)));
     let others = answer.others.iter().filter_map(value).filter(|value| *value != 0.0);
     let others = others.map(|value| (OTHERS.to_owned(), value, None));
@@ -290,7 +290,7 @@ fn number(chart: &Widget, answer: &ChartData, drill: Option<&Drill<'_>>) -> Mark
     }
 }
 
-fn histogram(chart: &Widget, answer: &ChartData, tall: PlotHeight) -> Markup {
+fn histogram(chart: &Widget, answer: &ChartData, (tall, drill): Around<'_>) -> Markup {
     let figure = answer.rows.first().and_then(|row| row.figures.first());
     let Some(Figure::Histogram(bins)) = figure else { return nothing(chart, answer) };
     let stretch = |bin: &Bin| HistogramBin { lower: bin.lower, upper: bin.upper, count: bin.count };
@@ -298,5 +298,10 @@ fn histogram(chart: &Widget, answer: &ChartData, tall: PlotHeight) -> Markup {
     let read =
         answer.shape.metrics.first().map_or(figure::number as fn(f64) -> String, reading::read);
     let (title, note) = (&chart.name, &note(chart, answer));
-    bars::histogram(&Spread { title, note, bins: &bins, colour: "hue-0", read, tall })
+    let measure = chart.metrics.first().map_or("", |metric| metric.measure.as_str());
+    let link = |(at, bin): (usize, &HistogramBin)| {
+        drill?.between(measure, (bin.lower, bin.upper), at + 1 == bins.len())
+    };
+    let links = bins.iter().enumerate().map(link).collect();
+    bars::histogram(&Spread { title, note, bins: &bins, links, colour: "hue-0", read, tall })
 }

@@ -4,6 +4,7 @@ use ratchet_core::catalog::dashboard::widget::{Widget, WidgetRecords};
 use ratchet_core::catalog::filter::FilterCondition;
 use ratchet_core::record::field_table::{FieldKind, OBSERVATION};
 use ratchet_core::time::Timestamp;
+use ratchet_store::query::Compare;
 
 use crate::filter::saved::Counted;
 use crate::filter::{Filter, Pattern, RecordField, Term, TermCondition};
@@ -19,7 +20,7 @@ pub(super) struct Drill<'a> {
     pub(super) ctx: &'a RequestContext,
     to: Target,
     /// What its keys are.
-    by: Option<&'a str>,
+    by: Vec<&'a str>,
 }
 
 enum Target {
@@ -36,10 +37,7 @@ impl<'a> Drill<'a> {
         besides: &[FilterCondition],
         ctx: &'a RequestContext,
     ) -> Option<Self> {
-        let by = match chart.dimensions.as_slice() {
-            [one] => Some(one.field.as_str()),
-            _ => None,
-        };
+        let by = chart.dimensions.iter().map(|one| one.field.as_str()).collect();
         let filters: Vec<FilterCondition> = chart.filters.iter().chain(besides).cloned().collect();
         let to = match chart.view {
             WidgetRecords::Observations => {
@@ -78,19 +76,41 @@ impl<'a> Drill<'a> {
         spans.map(|(from, to)| self.all().with("range", Span::Between(from, to).word())).collect()
     }
 
-    /// The records of one key, if a filter can name them.
-    pub(super) fn key(&self, key: Option<&str>) -> Option<Link> {
-        let by = self.by?;
+    /// The records of a key, or of the first parts of one, if a filter can name them.
+    pub(super) fn keys(&self, key: &[Option<String>]) -> Option<Link> {
+        if key.is_empty() || key.len() > self.by.len() {
+            return None;
+        }
         match &self.to {
-            Target::Scores(_) if by == "name" => Some(score_summary::link(self.ctx, key?)),
+            Target::Scores(_) if self.by == ["name"] => {
+                Some(score_summary::link(self.ctx, key.first()?.as_deref()?))
+            }
             Target::Scores(_) => None,
             Target::Observations(filter) => {
-                let term = term(OBSERVATION.by_api_name(by)?.field?, key)?;
                 let mut filter = filter.clone();
-                filter.terms.push(term);
+                for (by, part) in self.by.iter().zip(key) {
+                    let field = OBSERVATION.by_api_name(by)?.field?;
+                    filter.terms.push(term(field, part.as_deref())?);
+                }
                 Some(self.observations(&filter))
             }
         }
+    }
+
+    /// The records whose measure lies between two values, if a filter can name them; the upper end
+    /// belongs to the last part of a distribution only.
+    pub(super) fn between(&self, measure: &str, ends: (f64, f64), is_last: bool) -> Option<Link> {
+        let Target::Observations(filter) = &self.to else { return None };
+        let field = OBSERVATION.by_api_name(measure)?.field?;
+        let is_number = matches!(field.facts().kind, FieldKind::Number(_));
+        if !is_number || OBSERVATION.filter(field).is_none() {
+            return None;
+        }
+        let upper = if is_last { Compare::AtMost } else { Compare::Less };
+        let mut filter = filter.clone();
+        filter.terms.push(Term::number(field, Compare::AtLeast, ends.0));
+        filter.terms.push(Term::number(field, upper, ends.1));
+        Some(self.observations(&filter))
     }
 }
 

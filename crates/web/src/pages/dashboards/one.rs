@@ -213,7 +213,7 @@ fn edit(ctx: &RequestContext, found: &Found) -> Markup {
     html! {
         section.edit-dashboard {
             @if !found.widgets.is_empty() {
-                form method="post" action=(to(&["dashboards", &dashboard.id, "tiles"])) {
+                form method="post" data-inline-errors action=(to(&["dashboards", &dashboard.id, "tiles"])) {
                     h2 { "Add an existing chart" }
                     (ctx.viewer.form_token.field())
                     label { "Chart"
@@ -228,7 +228,7 @@ fn edit(ctx: &RequestContext, found: &Found) -> Markup {
                     button.button type="submit" { "Add" }
                 }
             }
-            form method="post" action=(action) {
+            form method="post" data-inline-errors action=(action) {
                 h2 { "Dashboard settings" }
                 (ctx.viewer.form_token.field())
                 label { "Name" input type="text" name="name" required maxlength=(MAX_NAME) value=(dashboard.name); }

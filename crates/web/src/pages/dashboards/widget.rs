@@ -113,7 +113,7 @@ fn fields(ctx: &RequestContext, editor: &ChartEditor) -> Markup {
     let here = ctx.here();
     let scope = ["env", "agent", "range"];
     html! {
-        form.chart-form method="get" action=(here.path()) data-preview {
+        form.chart-form method="get" data-inline-errors action=(here.path()) data-preview {
             @for (name, value) in here.pairs().filter(|(name, _)| scope.contains(name)) {
                 input type="hidden" name=(name) value=(value);
             }

@@ -102,7 +102,7 @@ pub(super) async fn show(
         (overview::overview(&compared, &ctx))
         (compared.chooser(&ctx))
         (changes(&rows, &ctx))
-        @if shown.is_empty() { (empty::empty("No such items", &html! {})) }
+        @if shown.is_empty() { (empty::empty("No such items", &html! { p { a.button href=(ctx.here().without("show").without("page")) { "Show all items" } } })) }
         div.runs-compared data-compared {
             @for row in shown.iter().skip(first).take(ROWS) {
                 (pair::draw(&compared, row, items.get(row.item), (&ctx, wanted == Some(row.item))))

@@ -13,7 +13,7 @@ use super::results::{self, RunDetail, RunResult};
 use super::{one, score_values};
 use crate::components::{copy, empty, figure, table};
 use crate::page_error::PageResult;
-use crate::request_context::RequestContext;
+use crate::request_context::{RequestContext, shell_word};
 use crate::web::Web;
 
 /// Runs on a page: the scores of each are read.
@@ -49,7 +49,7 @@ pub(super) async fn show(
     let mut page = one::begin(&dataset, &ctx);
     page.body = html! {
         (one::tabs(&dataset, &ctx, "Runs"))
-        @if runs.is_empty() { (no_runs()) } @else {
+        @if runs.is_empty() { (no_runs(&dataset, &ctx)) } @else {
             (chooser(&runs, &dataset, &ctx))
             (table::pager(&ctx.here(), cursor.is_some(), found.cursor.as_deref()))
         }
@@ -129,11 +129,21 @@ fn row(
     }
 }
 
-fn no_runs() -> Markup {
+fn no_runs(dataset: &Dataset, ctx: &RequestContext) -> Markup {
+    let quoted = serde_json::to_string(&dataset.name).unwrap_or_default();
+    let named = shell_word(&dataset.name);
+    let run = format!("experiment run --dataset {named} --target target.toml --evaluator exact");
+    let sdk = format!(
+        "dataset = langfuse.get_dataset({quoted})\ndataset.run_experiment(name=\"baseline\", task=lambda item, **_: agent(item.input))"
+    );
     let how = html! {
         p { "A run executes an agent on every item. With Ratchet's own runner, or with a Langfuse SDK:" }
-        (copy::snippet("ratchet experiment run --dataset refunds --target target.toml --evaluator exact"))
-        (copy::snippet("dataset = langfuse.get_dataset(\"refunds\")\ndataset.run_experiment(name=\"baseline\", task=lambda item, **_: agent(item.input))"))
+        @if ctx.viewer.can_change() {
+            @let start = ctx.to(&["experiments", "start"]).with("dataset", dataset.name.clone());
+            p { a.button href=(start) { "Start run" } }
+        }
+        (copy::snippet(&ctx.command(&run)))
+        (copy::snippet(&sdk))
     };
     empty::empty("No runs yet.", &how)
 }

@@ -33,7 +33,7 @@ pub(super) fn section(ctx: &RequestContext, all: &[EvaluatorOverview]) -> Markup
 
 fn form(ctx: &RequestContext, entered: &Entered) -> Markup {
     html! {
-        form.settings method="post" data-inline-errors action=(ctx.to(&["evaluators"])) {
+        form.settings #add method="post" data-inline-errors action=(ctx.to(&["evaluators"])) {
             (ctx.viewer.form_token.field())
             fieldset {
                 legend { "Add " (shipped::NAME) }

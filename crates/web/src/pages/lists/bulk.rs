@@ -1,5 +1,5 @@
 /// Rows as traces and as dataset items.
-mod sources;
+pub(in crate::pages) mod sources;
 
 use std::collections::BTreeSet;
 
@@ -55,7 +55,7 @@ pub(super) async fn targets(web: &Web, ctx: &RequestContext) -> PageResult<Targe
 /// The bar at the bottom: what can be done with the chosen rows.
 pub(super) fn bar(ctx: &RequestContext, on: ListKind, targets: &Targets) -> Markup {
     html! {
-        form.chosen #(FORM) method="post" action=(action(ctx, on, "do")) data-selection hidden {
+        form.chosen #(FORM) method="post" data-inline-errors action=(action(ctx, on, "do")) data-selection hidden {
             (ctx.viewer.form_token.field())
             (back(ctx, on))
             p { strong data-selected { "0" } " selected" }
@@ -219,10 +219,7 @@ async fn collect(
     ids: &[String],
     on: ListKind,
 ) -> PageResult<Done> {
-    let expected = match form.get("expected") {
-        Some("recorded") => ExpectedOutput::Recorded,
-        _ => ExpectedOutput::Empty,
-    };
+    let expected = ExpectedOutput::of(form);
     let items = sources::items(web, ctx, (ids, on), expected).await?;
     let added = dataset_target::add(web, ctx, form, items).await?;
     added.map(Done::Collected).map_err(|Refusal { field, reason }| {

@@ -76,7 +76,7 @@ pub(super) async fn export<R: ListedRow>(
     let format =
         format.ok_or_else(|| PageError::Bad("format must be csv, jsonl or parquet".to_owned()))?;
     // Any other order than that of time would look at all rows again for each slice.
-    let state = ListState::read(R::ON, &ctx.params).newest_first();
+    let state = ListState::load(&web, &ctx, R::ON).await?.newest_first();
     if bar::has_only_negated_texts(&state.parsed.filter) {
         let why = "excluding a text needs another text to search for";
         return Err(PageError::Bad(why.to_owned()));

@@ -27,7 +27,7 @@ pub(super) async fn newer<R: ListedRow>(
     let after = after.ok_or_else(|| PageError::Bad("after must be a timestamp".to_owned()))?;
     let telemetry = &web.store.telemetry;
     let came = telemetry.arrivals((&ctx.project_id(), R::WATCHED), after, AT_ONCE);
-    let state = ListState::read(R::ON, &ctx.params).newest_first();
+    let state = ListState::load(&web, &ctx, R::ON).await?.newest_first();
     let rows = match came.records.as_slice() {
         [] => Vec::new(),
         _ => R::arrived(telemetry, &state.ask(&ctx), came.records).await?,

@@ -37,7 +37,7 @@ pub(super) async fn show<R: ListedRow>(
     State(web): State<Web>,
     ctx: RequestContext,
 ) -> PageResult<Markup> {
-    let mut state = ListState::read(R::ON, &ctx.params);
+    let mut state = ListState::load(&web, &ctx, R::ON).await?;
     // Before rows are read: what comes meanwhile is shown twice rather than never.
     let arrived = web.store.telemetry.arrived();
     let found = find::<R>(&web, &ctx, &state).await?;
@@ -224,10 +224,12 @@ fn nothing(ctx: &RequestContext, state: &ListState) -> Markup {
     empty::empty(
         "No data in this time range",
         &html! {
-            p { "Point an SDK at this server with a key from " code { "ratchet keys create" }
-                ", or load sample data:" }
-            (copy::snippet("ratchet demo"))
-            p { a href=(here(ctx, state.on).with("range", "all")) { "Show all time" } }
+            p { "Connect an SDK, or import the transcripts of Claude Code on your machine:" }
+            (copy::snippet(&ctx.command("import claude-code --follow")))
+            p {
+                a.button href=(ctx.to(&[])) { "Connect an SDK" } " "
+                a.button href=(here(ctx, state.on).with("range", "all")) { "Show all time" }
+            }
         },
     )
 }
@@ -238,7 +240,7 @@ fn no_sessions(ctx: &RequestContext) -> Markup {
         (copy::snippet("from langfuse import get_client, propagate_attributes\n\nlangfuse = get_client()\nwith langfuse.start_as_current_observation(name=\"answer\"):\n    with propagate_attributes(session_id=\"chat-42\", user_id=\"ann\"):\n        ..."))
         p.muted { "OpenTelemetry spans with " code { "session.id" } " or "
             code { "gen_ai.conversation.id" } " do the same." }
-        p { a href=(here(ctx, ListKind::Sessions).with("range", "all")) { "Show all time" } }
+        p { a.button href=(here(ctx, ListKind::Sessions).with("range", "all")) { "Show all time" } }
     };
     empty::empty("No sessions in this time range", &how)
 }

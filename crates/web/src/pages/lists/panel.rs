@@ -83,7 +83,7 @@ async fn find_session(
         return Ok(None);
     };
     let ends = telemetry.session_ends(project, vec![id]).await?.into_iter().next();
-    Ok(Some(SessionRow { session, ends: ends.unwrap_or_default() }))
+    Ok(Some(SessionRow { session, ends: ends.unwrap_or_default(), bookmarked: false }))
 }
 
 fn draw(peeked: &Peeked, ctx: &RequestContext, on: ListKind) -> Markup {

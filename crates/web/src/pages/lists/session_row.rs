@@ -22,6 +22,7 @@ use super::state::ListQuery;
 use crate::components::{badge, copy, figure};
 use crate::filter::ListKind;
 use crate::message_preview;
+use crate::pages::marks;
 use crate::request_context::RequestContext;
 
 /// A session with its first and last trace.
@@ -29,6 +30,7 @@ use crate::request_context::RequestContext;
 pub(in crate::pages) struct SessionRow {
     pub(in crate::pages) session: Session,
     pub(in crate::pages) ends: SessionEnds,
+    pub(in crate::pages) bookmarked: bool,
 }
 
 /// The input of the first trace and the output of the last.
@@ -82,8 +84,11 @@ async fn with_ends(
 ) -> StoreResult<Vec<SessionRow>> {
     let ids = sessions.iter().map(|session| session.id.clone()).collect();
     let ends = telemetry.session_ends(ask.project.clone(), ids).await?;
-    let rows = sessions.into_iter().zip(ends);
-    Ok(rows.map(|(session, ends)| SessionRow { session, ends }).collect())
+    let row = |(session, ends): (Session, SessionEnds)| {
+        let bookmarked = ask.bookmarked.contains(&session.id.to_string());
+        SessionRow { session, ends, bookmarked }
+    };
+    Ok(sessions.into_iter().zip(ends).map(row).collect())
 }
 
 /// Those of some sessions that match, newest first, whenever they were created.
@@ -171,7 +176,10 @@ impl ListedRow for SessionRow {
         match listed.column {
             SessionColumn::FirstMessage => {
                 let opening = self.opening();
-                html! { span title=(opening) { bdi { (opening) } } }
+                html! {
+                    span title=(opening) { bdi { (opening) } }
+                    @if self.bookmarked { " " (marks::bookmarked()) }
+                }
             }
             SessionColumn::LastOutput => row::preview_cell(self.output()),
             SessionColumn::Id => copy::id(&session.id.to_string()),
@@ -192,6 +200,7 @@ impl ListedRow for SessionRow {
             SessionColumn::LastActivity => figure::ago(session.last_at, &ctx.time),
             SessionColumn::Environment => badge::tag(session.environment.as_str()),
             SessionColumn::Tags
+            | SessionColumn::Bookmarked
             | SessionColumn::ScoreCount
             | SessionColumn::ScoreNumbers
             | SessionColumn::ScoreLabels
@@ -219,6 +228,7 @@ impl ListedRow for SessionRow {
             SessionColumn::LastActivity => CellValue::Time(session.last_at),
             SessionColumn::Environment => text(Some(session.environment.as_str())),
             SessionColumn::Tags
+            | SessionColumn::Bookmarked
             | SessionColumn::ScoreCount
             | SessionColumn::ScoreNumbers
             | SessionColumn::ScoreLabels
@@ -245,6 +255,15 @@ fn query(ask: &ListQuery, paging: Paging) -> SessionQuery {
 fn conditions(ask: &ListQuery) -> Vec<Condition<SessionColumn>> {
     let equals = |column, word: &Option<String>| Some(Condition::equals(column, word.as_deref()?));
     let mut conditions = ask.filter.on_sessions();
+    for condition in &mut conditions {
+        if condition.column == SessionColumn::Bookmarked {
+            let test = match condition.test {
+                Test::Is(false) => Test::NoneOf(ask.bookmarked.clone()),
+                _ => Test::AnyOf(ask.bookmarked.clone()),
+            };
+            *condition = Condition { column: SessionColumn::Id, test };
+        }
+    }
     conditions.extend(equals(SessionColumn::Environment, &ask.environment));
     conditions.extend(equals(SessionColumn::Agents, &ask.agent));
     conditions

@@ -6,7 +6,9 @@ use ratchet_store::query::{Detail, Direction, TimeRange};
 use super::change::list_link;
 use super::column::ListColumn;
 use crate::filter::{Filter, ListKind, Parsed};
+use crate::page_error::PageResult;
 use crate::request_context::{Link, Params, RequestContext};
+use crate::web::Web;
 use ratchet_store::project::ProjectId;
 
 pub(super) const ROWS: u64 = 50;
@@ -30,9 +32,20 @@ pub(super) struct ListState {
     /// Ordered by what, and which way.
     pub(super) sort: (ListColumn, Direction),
     pub(super) cursor: Option<String>,
+    /// The bookmarked sessions, of a list of sessions.
+    bookmarked: Vec<String>,
 }
 
 impl ListState {
+    /// Reads the address and what a list of sessions needs besides.
+    pub(super) async fn load(web: &Web, ctx: &RequestContext, on: ListKind) -> PageResult<Self> {
+        let bookmarked = match on {
+            ListKind::Traces | ListKind::Observations => Vec::new(),
+            ListKind::Sessions => web.store.catalog.bookmarked_sessions(ctx.project_id()).await?,
+        };
+        Ok(Self { bookmarked, ..Self::read(on, &ctx.params) })
+    }
+
     /// Reads the address. What makes no sense there is passed over.
     pub(super) fn read(on: ListKind, params: &Params) -> Self {
         let typed = params.get("q").unwrap_or_default().to_owned();
@@ -61,6 +74,7 @@ impl ListState {
             scores: if says_columns { scores } else { default_scores(on) },
             sort: params.get("sort").and_then(|word| sort(on, word)).unwrap_or(NEWEST),
             cursor: params.get("cursor").map(str::to_owned),
+            bookmarked: Vec::new(),
         }
     }
 
@@ -74,6 +88,7 @@ impl ListState {
             environment: ctx.scope.environment.clone(),
             agent: ctx.scope.agent.clone(),
             filter: self.parsed.filter.clone(),
+            bookmarked: self.bookmarked.clone(),
             order: (column, direction),
             cursor: self.cursor.clone(),
             limit: ROWS,
@@ -153,6 +168,8 @@ pub(in crate::pages) struct ListQuery {
     /// Only by this agent.
     pub(super) agent: Option<String>,
     pub(super) filter: Filter,
+    /// The bookmarked sessions, of a list of sessions.
+    pub(super) bookmarked: Vec<String>,
     pub(super) order: (ListColumn, Direction),
     pub(super) cursor: Option<String>,
     /// Rows at most.

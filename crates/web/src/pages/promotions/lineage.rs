@@ -37,7 +37,7 @@ pub(super) async fn show(
         a.button href=(ctx.to(&["agents", "agent", &agent.name])) { "Agent settings" }
     };
     page.body = html! {
-        @if versions.is_empty() { (nothing()) } @else {
+        @if versions.is_empty() { (nothing(&ctx)) } @else {
             (serving(&ctx, &history))
             (lineage(&ctx, &versions, &history))
         }
@@ -45,10 +45,11 @@ pub(super) async fn show(
     Ok(page.show(&ctx))
 }
 
-fn nothing() -> Markup {
+fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "A version is recorded with its first promotion, or in CI with "
             code { "ratchet promote evidence --agent NAME --prompt NAME=VERSION" } "." }
+        p { a.button href=(ctx.to(&["promotions"])) { "Promotions" } }
     };
     empty::empty("No versions yet", &how)
 }

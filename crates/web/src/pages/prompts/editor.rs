@@ -14,6 +14,8 @@ use crate::page_error::{PageError, PageResult};
 use crate::request_context::{Link, Params, RequestContext};
 use crate::web::Web;
 
+/// The parameter of a new prompt that begins as a copy.
+const COPY: &str = "copy";
 /// Types that people choose from.
 const KINDS: [(PromptKind, &str); 2] =
     [(PromptKind::Text, "Text"), (PromptKind::Chat, "Chat: messages as JSON")];
@@ -61,6 +63,10 @@ impl VersionForm {
             },
             ..Self::default()
         }
+    }
+
+    fn renamed(self) -> Self {
+        Self { name: format!("{} copy", self.name), ..self }
     }
 
     /// Validates the fields.
@@ -120,6 +126,15 @@ pub(super) fn link(ctx: &RequestContext, base: Option<&Prompt>) -> Link {
     }
 }
 
+/// Link to the editor, for a new prompt that begins as a copy of another one.
+pub(super) fn copy_link(ctx: &RequestContext, of: &Prompt) -> Link {
+    link(ctx, Some(of)).with(COPY, "yes")
+}
+
+fn is_copy(ctx: &RequestContext) -> bool {
+    ctx.params.get(COPY).is_some()
+}
+
 /// `GET …/prompt-editor`: the editor.
 pub(super) async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
     ctx.viewer.may_change()?;
@@ -132,7 +147,8 @@ pub(super) async fn show(State(web): State<Web>, ctx: RequestContext) -> PageRes
             let raw = PromptReferences::Raw;
             let found = web.store.catalog.prompt(project, name.to_owned(), pick, raw).await?;
             let (prompt, _) = found.ok_or_else(|| PageError::not_there("prompt version"))?;
-            VersionForm::of(&prompt)
+            let values = VersionForm::of(&prompt);
+            if is_copy(&ctx) { values.renamed() } else { values }
         }
     };
     Ok(page(&ctx, &values))
@@ -167,7 +183,7 @@ pub(in crate::pages) async fn create(
 }
 
 fn page(ctx: &RequestContext, values: &VersionForm) -> Markup {
-    let is_new = ctx.params.get("prompt").is_none();
+    let is_new = ctx.params.get("prompt").is_none() || is_copy(ctx);
     let mut page = Page::new(Section::Prompts, if is_new { "New prompt" } else { "New version" });
     page.crumbs = vec![("Prompts".to_owned(), Section::Prompts.link(ctx))];
     page.summary = html! {

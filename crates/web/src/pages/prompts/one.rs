@@ -167,6 +167,7 @@ fn head(
             @if ctx.viewer.can_change() {
                 a.button href=(ctx.to(&["playground"]).with("prompt", chosen.name.clone()).with("version", chosen.version.to_string())) { "Open in playground" }
                 a.button href=(editor::link(ctx, Some(chosen))) { "New version" }
+                a.button href=(editor::copy_link(ctx, chosen)) { "Duplicate" }
                 @if !is_live && !is_locked {
                     a.button.primary href=(ctx.here().without("done").with("version", chosen.version.to_string()).with("confirm", PRODUCTION)) {
                         (promote_words(chosen, live))
@@ -209,6 +210,7 @@ async fn promotion(chosen: &Prompt, live: Option<&Prompt>, ctx: &RequestContext)
                 (ctx.viewer.form_token.field())
                 input type="hidden" name="version" value=(chosen.version);
                 input type="hidden" name="label" value=(PRODUCTION);
+                input type="hidden" name="confirmed" value="yes";
                 button.button.primary type="submit" { @if is_rollback { "Roll back" } @else { "Set as production" } } " "
                 a.button href=(ctx.here().without("confirm")) data-keep { "Cancel" }
             }
@@ -334,13 +336,16 @@ pub(super) async fn label(
     if label == LATEST {
         return Err(PageError::Bad("label: latest always points to the newest version".to_owned()));
     }
-    let version = form.get("version").and_then(|version| version.parse().ok());
+    let version = form.get("version").and_then(|version| version.parse::<u32>().ok());
     let version = version.ok_or_else(|| PageError::Bad("version: must be a number".to_owned()))?;
+    let back = ctx.to(&["prompts", &name]).with("version", version.to_string());
+    if label == PRODUCTION && form.get("confirmed").is_none() {
+        return Ok(Redirect::to(&back.with("confirm", PRODUCTION).to_string()));
+    }
     let which = (name.clone(), version);
     ctx.viewer
         .catalog(&web)
         .move_prompt_labels(ctx.project_id(), which, vec![label.clone()], ctx.now)
         .await?;
-    let back = ctx.to(&["prompts", &name]).with("version", version.to_string());
     Ok(Redirect::to(&back.with("done", "label").with("label", label).to_string()))
 }

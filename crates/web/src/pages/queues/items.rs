@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 
 use axum::extract::{Path, State};
+use axum::response::Redirect;
 use maud::{Markup, html};
 use ratchet_core::catalog::annotation::{ItemKind, ItemStatus};
 use ratchet_core::catalog::review::{ReviewOutcome, ReviewSettings};
@@ -20,7 +21,8 @@ use ratchet_store::query::{
 use super::{ROWS, must_be_assigned, review};
 use crate::components::badge::{self, Decider};
 use crate::components::table::{self, Column, Row, Table};
-use crate::components::{empty, figure};
+use crate::components::{empty, figure, toast};
+use crate::form::PageForm;
 use crate::frame::{Page, Section};
 use crate::message_preview;
 use crate::page_error::PageResult;
@@ -78,7 +80,7 @@ pub(super) async fn show(
     }
     let people = People { reviews: &reviews, names: &names };
     let rows = items.rows.iter().map(|item| row(item, &subjects, &people, &ctx)).collect();
-    let columns = vec![
+    let mut columns = vec![
         Column::text("User"),
         Column::wide("Request"),
         Column::text("Reason"),
@@ -87,11 +89,15 @@ pub(super) async fn show(
         Column::text("Reviewed by"),
         Column::text("Added"),
     ];
+    if ctx.viewer.can_change() {
+        columns.push(Column::text("Actions"));
+    }
     let caption = format!("Items of {}", queue.name);
     page.body = if total == 0 {
-        nothing()
+        nothing(&ctx, status.is_some())
     } else {
         html! {
+            @if ctx.params.get("done") == Some("removed") { (toast::toast("Removed from the queue")) }
             (table::table(&Table { caption, columns, rows, select_for: None }))
             (table::numbers(&ctx.here(), at, total))
         }
@@ -99,9 +105,18 @@ pub(super) async fn show(
     Ok(page.show(&ctx))
 }
 
-fn nothing() -> Markup {
-    let how = html! { p { "Select traces in a list and add them to the queue." } };
-    empty::empty("No items with this status", &how)
+fn nothing(ctx: &RequestContext, is_narrowed: bool) -> Markup {
+    let how = html! {
+        p { "Select traces, observations or sessions in a list and add them to the queue." }
+        p {
+            @if is_narrowed {
+                a.button href=(ctx.here().without("status").without("page")) { "Show all items" } " "
+            }
+            a.button href=(ctx.to(&["traces"])) { "Select traces" } " "
+            a.button href=(ctx.to(&["sessions"])) { "Select sessions" }
+        }
+    };
+    empty::empty(if is_narrowed { "No items with this status" } else { "No items yet" }, &how)
 }
 
 fn choices(ctx: &RequestContext, chosen: Option<ItemStatus>) -> Markup {
@@ -143,10 +158,11 @@ fn row(item: &QueueItem, subjects: &Subjects, people: &People<'_>, ctx: &Request
         ItemStatus::Pending => badge::tag("waiting"),
         ItemStatus::Completed => badge::decided(Decider::Human, "done"),
     };
+    let action = ctx.viewer.can_change().then(|| removal(item, ctx));
     Row {
         id: item.id.clone(),
         link: Some(link(item, ctx)),
-        cells: vec![
+        cells: [
             html! { bdi { (elide(subject.who.as_deref().unwrap_or("unknown"), NAME)) } },
             html! {
                 span title=(item.object) {
@@ -158,9 +174,34 @@ fn row(item: &QueueItem, subjects: &Subjects, people: &People<'_>, ctx: &Request
             state,
             html! { bdi { (people.of(&item.id).join(", ")) } },
             figure::ago(item.created_at, &ctx.time),
-        ],
+        ]
+        .into_iter()
+        .chain(action)
+        .collect(),
         failed: false,
     }
+}
+
+fn removal(item: &QueueItem, ctx: &RequestContext) -> Markup {
+    html! {
+        form.inline method="post" data-inline-errors
+             action=(ctx.to(&["queues", &item.queue, "items", &item.id, "remove"])) {
+            (ctx.viewer.form_token.field())
+            button.quiet type="submit" { "Remove" span.sr { " " (item.object) } }
+        }
+    }
+}
+
+/// `POST …/queues/{queue}/items/{item}/remove`: takes an item out of a queue.
+pub(super) async fn remove(
+    State(web): State<Web>,
+    Path((_, queue, item)): Path<(String, String, String)>,
+    PageForm { ctx, .. }: PageForm,
+) -> PageResult<Redirect> {
+    let back = ctx.to(&["queues", &queue]).with("done", "removed");
+    let of = QueueId { project: ctx.project_id(), queue };
+    ctx.viewer.catalog(&web).remove_queue_item(of, item, ctx.now).await?;
+    Ok(Redirect::to(&back.to_string()))
 }
 
 /// Where to look at an item: the review page while it waits, its record when it is done.

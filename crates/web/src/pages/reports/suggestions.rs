@@ -179,6 +179,7 @@ fn nothing(ctx: &RequestContext) -> Markup {
         p { "When the mean of a dimension is below 0.7, or sessions below 0.7 share an issue, the weekly "
             "report suggests changes to CLAUDE.md, a skill or a prompt. Accept what you want to try, "
             "and mark it as done once it is in place; the following weeks show whether it helped." }
+        p { a.button href=(Tab::Schedules.link(ctx)) { "Schedules" } }
         (copy::snippet(&ctx.command("week")))
     };
     empty::empty("No suggestions yet", &how)

@@ -10,9 +10,13 @@ use ratchet_stages::review::session_queue;
 use ratchet_stages::sink::LocalSink;
 use ratchet_store::catalog::PublishedKind;
 
+use crate::filter::ListKind;
 use crate::form::PageForm;
+use crate::frame;
 use crate::page_error::{PageError, PageResult};
 use crate::pages::calibration::rubric;
+use crate::pages::dataset_target;
+use crate::pages::lists::bulk::sources::{self, ExpectedOutput};
 use crate::pages::{comments, marks, queue_menu};
 use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
@@ -21,6 +25,7 @@ pub(super) fn routes() -> Router<Web> {
     Router::new()
         .route("/project/{project}/sessions/{session}/comments", post(comment))
         .route("/project/{project}/sessions/{session}/queue", post(queue))
+        .route("/project/{project}/sessions/{session}/dataset", post(dataset))
         .route("/project/{project}/sessions/{session}/label", post(label))
         .route("/project/{project}/sessions/{session}/bookmark", post(bookmark))
         .route("/project/{project}/sessions/{session}/publish", post(publish))
@@ -41,11 +46,38 @@ pub(super) async fn menu(web: &Web, ctx: &RequestContext, id: &SessionId) -> Pag
     }
     let token = ctx.viewer.form_token.field();
     let queue = queue_menu::menu(web, ctx, &link(ctx, id, "queue"), &token).await?;
+    let dataset = dataset_menu(web, ctx, id).await?;
     Ok(html! {
         (marks)
+        (dataset)
         (queue)
         form method="post" action=(link(ctx, id, "label")) { (token) button.button { "Label" } }
     })
+}
+
+/// Adds the session to a dataset, or to a new one.
+async fn dataset_menu(web: &Web, ctx: &RequestContext, id: &SessionId) -> PageResult<Markup> {
+    let datasets = dataset_target::offered(web, ctx).await?;
+    let form = html! {
+        form.menu-form method="post" data-inline-errors action=(link(ctx, id, "dataset")) {
+            (ctx.viewer.form_token.field())
+            p.hint { "Its first input becomes an item." }
+            @if !datasets.is_empty() {
+                label for="to-dataset" { "Dataset" }
+                select #to-dataset name="dataset" {
+                    @for dataset in &datasets { option value=(dataset.name) { (dataset.name) } }
+                }
+            }
+            label for="to-new-dataset" { @if datasets.is_empty() { "New dataset" } @else { "Or a new dataset" } }
+            input #to-new-dataset type="text" name="new_dataset" maxlength="1000" autocomplete="off" placeholder="name";
+            label.check-label {
+                input type="checkbox" name="expected" value="recorded";
+                "last output as expected output"
+            }
+            button.button type="submit" { "Add to dataset" }
+        }
+    };
+    Ok(frame::menu("Add to dataset", "Add to dataset", &form))
 }
 
 /// Bookmark and public link.
@@ -104,6 +136,7 @@ pub(super) fn done(ctx: &RequestContext) -> Option<&'static str> {
     match ctx.params.get("done")? {
         "commented" => Some("Comment added"),
         "queued" => Some("Added to queue"),
+        "collected" => Some("Added to dataset"),
         other => marks::done(other),
     }
 }
@@ -146,6 +179,21 @@ async fn label(
     let item = session_queue::choose(&local, &queue, &id, ctx.now).await?;
     let to = ctx.to(&["queues", &queue.queue, "review"]).with("item", item.id);
     Ok(Redirect::to(&to.to_string()))
+}
+
+/// `POST …/sessions/{session}/dataset`: adds the session to a dataset.
+async fn dataset(
+    State(web): State<Web>,
+    Path((_, id)): SessionPath,
+    PageForm { ctx, form }: PageForm,
+) -> PageResult<Redirect> {
+    let id = session(&web, &ctx, &id).await?;
+    let expected = ExpectedOutput::of(&form);
+    let chosen = [id.to_string()];
+    let items = sources::items(&web, &ctx, (&chosen, ListKind::Sessions), expected).await?;
+    let added = dataset_target::add(&web, &ctx, &form, items).await?;
+    added.map_err(|refusal| PageError::Bad(format!("nothing was added: {}", refusal.reason)))?;
+    Ok(back(&ctx, &id, "collected"))
 }
 
 /// `POST …/sessions/{session}/queue`: adds the session to an annotation queue.

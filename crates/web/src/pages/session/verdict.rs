@@ -5,11 +5,13 @@ use ratchet_core::catalog::review::is_superseded;
 use ratchet_core::payload::Json;
 use ratchet_core::record::limit::elide;
 use ratchet_core::record::score::Score;
-use ratchet_core::record::trace::Trace;
+use ratchet_core::record::session::Session;
 use ratchet_stages::score::previous_scores::{RUBRIC, SUPERSEDED_BY};
 
-use crate::components::badge;
-use crate::request_context::{Link, RequestContext};
+use super::page_of;
+use crate::components::{badge, copy};
+use crate::pages::reports::score_now;
+use crate::request_context::{RequestContext, shell_word};
 use crate::score_summary;
 
 /// Maximum bytes shown of a rationale.
@@ -18,8 +20,7 @@ const MAX_REASON: usize = 1_000;
 /// Scores of a session: current ones by judge, with the turns they cite.
 pub(super) struct Verdicts<'a> {
     pub(super) scores: &'a [Score],
-    /// The first turns of the session, in order.
-    pub(super) turns: &'a [Trace],
+    pub(super) session: &'a Session,
     /// Numbers of the turns on this page.
     pub(super) shown: std::ops::Range<u64>,
 }
@@ -31,12 +32,15 @@ impl Verdicts<'_> {
         for score in self.scores.iter().filter(is_current) {
             by_judge.entry(judge(score)).or_default().push(score);
         }
+        let id = self.session.id.to_string();
         let earlier = self.scores.len() - by_judge.values().map(Vec::len).sum::<usize>();
         html! {
             h2 { "Verdict" }
             @if self.scores.is_empty() {
-                p.muted { "Not scored yet. Score this session with:" }
-                (crate::components::copy::snippet(&format!("ratchet score session {}", self.session())))
+                p.muted { "Not scored yet." }
+                (score_now::button(ctx))
+                p.muted { "Or this session alone, with any judge:" }
+                (copy::snippet(&ctx.command(&format!("score session {}", shell_word(&id)))))
             }
             @for (judge, scores) in &by_judge {
                 h3.judge-name { (judge) }
@@ -46,11 +50,6 @@ impl Verdicts<'_> {
                 p.muted { (earlier) " earlier scores are superseded." }
             }
         }
-    }
-
-    fn session(&self) -> String {
-        let session = self.turns.iter().find_map(|turn| turn.session.as_ref());
-        session.map(ToString::to_string).unwrap_or_default()
     }
 
     fn score(&self, score: &Score, ctx: &RequestContext) -> Markup {
@@ -68,7 +67,7 @@ impl Verdicts<'_> {
         }
     }
 
-    /// Links to the cited turns: on this page where they are, else to their traces.
+    /// Links to the cited turns, on this page or another one of the conversation.
     fn evidence(&self, score: &Score, ctx: &RequestContext) -> Markup {
         let cited = field(score, "evidence");
         let cited: Vec<u64> =
@@ -93,10 +92,9 @@ impl Verdicts<'_> {
         if self.shown.contains(&turn) {
             return Some(format!("#turn-{turn}"));
         }
-        let index = usize::try_from(turn.checked_sub(1)?).ok()?;
-        let trace = self.turns.get(index)?;
-        let link: Link = ctx.to(&["traces", &trace.id.to_string()]);
-        Some(link.to_string())
+        let page = page_of(turn).to_string();
+        let link = ctx.to(&["sessions", &self.session.id.to_string()]).with("page", page);
+        (1..=self.session.traces).contains(&turn).then(|| format!("{link}#turn-{turn}"))
     }
 }
 

@@ -140,11 +140,12 @@ async fn drawn(
             @if known.is_empty() {
                 (empty::empty("No LLM connections yet", &html! {
                     p { "LLM judges and the playground need a connection. Owners can add one." }
+                    @if ctx.viewer.can_own() { p { a.button href="#add" { "Add connection" } } }
                 }))
             } @else { (list(&known, ctx)) }
         }
         @if ctx.viewer.can_own() {
-            section.settings {
+            section.settings #add {
                 h2 { "Add connection" }
                 (form(ctx, entered, SECRET))
             }

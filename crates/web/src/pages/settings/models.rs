@@ -72,6 +72,7 @@ async fn drawn(web: &Web, ctx: &RequestContext, entered: &Entered) -> PageResult
             @if own.is_empty() {
                 (empty::empty("No custom prices yet", &html! {
                     p { "Add a model that Ratchet does not know, or override a price. Applies to new traces; existing costs do not change." }
+                    @if ctx.viewer.can_change() { p { a.button href="#define" { "Add model" } } }
                 }))
             } @else { (own_table(&own, ctx)) }
         }

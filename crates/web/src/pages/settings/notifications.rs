@@ -125,6 +125,7 @@ async fn drawn(
             @if browsers.is_empty() {
                 (empty::empty("No browser notifications", &html! {
                     p { "Get a notification when an agent finishes or needs input, even when no Ratchet page is open." }
+                    p { a.button href="#this-browser" { "Use this browser" } }
                 }))
             } @else { (list("Browsers", "User", browsers)) }
         }
@@ -133,6 +134,7 @@ async fn drawn(
             @if webhooks.is_empty() {
                 (empty::empty("No webhooks", &html! {
                     p { "A webhook receives a signed POST, retried for up to a day until it returns 2xx." }
+                    @if ctx.viewer.can_own() { p { a.button href="#add" { "Add webhook" } } }
                 }))
             } @else { (list("Webhooks", "URL", webhooks)) }
         }
@@ -155,7 +157,7 @@ async fn this_browser(web: &Web, ctx: &RequestContext) -> PageResult<Markup> {
         Err(error) => return Err(PageError::Bad(error.to_string())),
     };
     Ok(html! {
-        section.settings data-push=(key) data-to=(Tab::Notifications.action(ctx, &["browsers"])) {
+        section.settings #this-browser data-push=(key) data-to=(Tab::Notifications.action(ctx, &["browsers"])) {
             h2 { "This browser" }
             p role="status" data-push-says {
                 "Browser notifications need JavaScript."
@@ -223,7 +225,7 @@ fn outcome(one: &NoticeDelivery) -> Markup {
 
 fn add_form(ctx: &RequestContext, entered: &Entered) -> Markup {
     html! {
-        section.settings {
+        section.settings #add {
             h2 { "Add webhook" }
             form method="post" action=(Tab::Notifications.action(ctx, &[])) {
                 (ctx.viewer.form_token.field())

@@ -77,6 +77,7 @@ async fn drawn(
             @if rules.is_empty() {
                 (empty::empty("No redaction rules", &html! {
                     p { "A rule removes matches before text is stored: email addresses, card numbers, keys, or the value of a field. Stored data does not change." }
+                    p { a.button href="#add" { "Add rule" } }
                 }))
             } @else { (list(&rules, ctx)) }
         }

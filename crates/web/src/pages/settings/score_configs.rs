@@ -185,6 +185,7 @@ async fn drawn(web: &Web, ctx: &RequestContext, values: &ConfigForm) -> PageResu
             @if total == 0 {
                 (empty::empty("No score configs yet", &html! {
                     p { "Create one below to annotate traces and sessions, and to fill annotation queues." }
+                    @if ctx.viewer.can_change() { p { a.button href="#config" { "Create score config" } } }
                 }))
             } @else {
                 (list(ctx, &found.rows)) (table::numbers(&ctx.here(), at, total))

@@ -3,8 +3,8 @@ use serde_json::{Value, json};
 
 use super::words;
 use crate::pages::furnish::{
-    agent, chat, connection, dashboard, evaluator, promotion, public_link, target, target_chat,
-    webhook,
+    agent, chat, connection, dashboard, evaluator, promotion, public_link, settle, target,
+    target_chat, webhook,
 };
 use crate::pages::list::Places;
 use crate::pages::stage::TARGET;
@@ -55,7 +55,7 @@ pub(crate) fn seed(server: &Ratchet) -> Places {
     let on = (named("d", last, &all), gate.clone());
     let on = ((promoted.as_str(), prompt_name.as_str()), (on.0.as_str(), on.1.as_str()));
     let promotion = promotion(&hand.0, on, &name_of(&all));
-    Places::from([
+    let mut places = Places::from([
         place("project", PROJECT),
         place("trace", TRACE),
         place("session", &all_of_a_name()),
@@ -83,7 +83,9 @@ pub(crate) fn seed(server: &Ratchet) -> Places {
         place("promoted-agent", &promoted),
         place("target", &target(&hand.0, (&named("t", last, &all), &name_of(&all)))),
         place("dashboard", &dashboard(&hand.0, (&all_of_a_name(), &all))),
-    ])
+    ]);
+    settle(&hand.0, &mut places);
+    places
 }
 
 /// The beginning of all texts, as long as names are.

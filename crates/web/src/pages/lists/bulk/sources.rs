@@ -12,7 +12,7 @@ use ratchet_store::query::{
 use super::super::session_row::first_and_last;
 use crate::filter::ListKind;
 use crate::page_error::{PageError, PageResult};
-use crate::request_context::RequestContext;
+use crate::request_context::{Params, RequestContext};
 use crate::web::Web;
 
 /// Maximum number of traces of the selected sessions.
@@ -65,13 +65,20 @@ async fn of_sessions(web: &Web, ctx: &RequestContext, ids: &[String]) -> PageRes
 
 /// Whether items of a dataset get the recorded output as the expected one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ExpectedOutput {
+pub(in crate::pages) enum ExpectedOutput {
     Recorded,
     Empty,
 }
 
+impl ExpectedOutput {
+    /// What a form chose.
+    pub(in crate::pages) fn of(form: &Params) -> Self {
+        if form.get("expected") == Some("recorded") { Self::Recorded } else { Self::Empty }
+    }
+}
+
 /// Dataset items of rows; rows that are gone have none.
-pub(super) async fn items(
+pub(in crate::pages) async fn items(
     web: &Web,
     ctx: &RequestContext,
     (ids, on): (&[String], ListKind),

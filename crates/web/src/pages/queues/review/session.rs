@@ -15,11 +15,12 @@ use ratchet_stages::review::session_answer::SessionAnswer;
 use ratchet_store::catalog::{QueueId, QueueItem, ReviewLease};
 
 use super::form;
-use crate::components::badge::{self, Decider};
+use crate::components::badge;
 use crate::page_error::{PageError, PageResult};
 use crate::pages::calibration::{ends, refused};
 use crate::pages::session;
 use crate::request_context::{Params, RequestContext};
+use crate::score_summary;
 use crate::viewer::{Identity, Viewer};
 use crate::web::Web;
 
@@ -140,7 +141,7 @@ fn verdict(dimension: &Dimension, judged: &JudgeScore) -> Markup {
     let words = format!("{} {value}", dimension.name);
     html! {
         p.review-judged {
-            (badge::decided(Decider::Model, &elide(&words, 60)))
+            (badge::decided(score_summary::decider_of_judge(&judged.judge), &elide(&words, 60)))
             @if let Some(why) = judged.reasons.get(&dimension.name) { " " bdi { (elide(why, 400)) } }
         }
     }
