@@ -27,7 +27,7 @@ pub(super) async fn page(reader: &PublicReader, trace: &Trace) -> PageResult<(St
         p.turn-facts { (facts(reader, trace)) }
         @match &selected {
             Some(step) => { (observation(reader, step, &here)) },
-            None => { (content(reader, trace, None)) },
+            None => { h2 { "Trace" } (content(reader, trace, None)) },
         }
         @if !steps.is_empty() {
             h2 { "Observations" }
