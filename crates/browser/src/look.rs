@@ -15,8 +15,6 @@ pub enum Size {
     Phone,
     /// A laptop, 1280 px wide.
     Laptop,
-    /// A laptop with a larger screen, 1440 by 900 px.
-    Desktop,
     /// A large screen, 2560 px wide.
     Wide,
 }
@@ -27,7 +25,6 @@ impl Size {
         match self {
             Self::Phone => 360,
             Self::Laptop => 1280,
-            Self::Desktop => 1440,
             Self::Wide => 2560,
         }
     }
@@ -36,7 +33,6 @@ impl Size {
         match self {
             Self::Phone => 740,
             Self::Laptop => 800,
-            Self::Desktop => 900,
             Self::Wide => 1440,
         }
     }

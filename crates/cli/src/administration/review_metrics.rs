@@ -2,8 +2,7 @@
 
 use ratchet_core::review::split_proposal::SplitProposal;
 use ratchet_core::review::weekly::{MonthAccuracy, WeeklyMetrics};
-use ratchet_remote::langfuse::wire::maybe::Maybe;
-use ratchet_server::api::agents::AgentRequest;
+use ratchet_server::api::agents::{AgentRequest, SplitChange};
 use ratchet_server::api::rebalancing::RebalanceRequest;
 use ratchet_server::api::review_metrics::{MonthsRequest, MonthsView, ReviewMetricsRequest};
 use ratchet_server::clock::Clock;
@@ -83,7 +82,7 @@ impl Administration {
             }
             DataTarget::Server(_) => {
                 let (agent, split) = rebalancing::acceptable(proposal)?;
-                let flagged_share = Maybe::Value(split.flagged_share);
+                let flagged_share = SplitChange::FlaggedShare(split.flagged_share);
                 let request = AgentRequest { flagged_share, ..AgentRequest::default() };
                 self.save_agent(project, agent, request).await?;
             }

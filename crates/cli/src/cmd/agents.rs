@@ -1,6 +1,7 @@
 use clap::{Args, Subcommand};
-use ratchet_remote::langfuse::wire::maybe::Maybe;
-use ratchet_server::api::agents::{AgentRequest, AgentView, AgentsView, PolicyRequest};
+use ratchet_server::api::agents::{
+    AgentRequest, AgentView, AgentsView, PolicyRequest, SplitChange,
+};
 
 use crate::data_target::{self, ProjectArgs};
 use crate::exit::Outcome;
@@ -74,7 +75,7 @@ struct SetArgs {
     /// Share of the reviews without feedback for traces that the judge flagged (W5), from 0 to 1, or
     /// "default"; `ratchet metrics rebalance` proposes one
     #[arg(long, value_name = "SHARE", value_parser = split_share)]
-    flagged_share: Option<SplitShare>,
+    flagged_share: Option<SplitChange>,
     /// Half-width of the accuracy's interval that weekly samples are planned for, such as 0.1
     #[arg(long, value_name = "SHARE")]
     half_width: Option<f64>,
@@ -87,18 +88,11 @@ struct SetArgs {
     agents: ProjectArgs,
 }
 
-/// The share of flagged traces in the reviews without feedback.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum SplitShare {
-    Default,
-    Of(f64),
-}
-
-fn split_share(text: &str) -> Result<SplitShare, String> {
+fn split_share(text: &str) -> Result<SplitChange, String> {
     if text == "default" {
-        return Ok(SplitShare::Default);
+        return Ok(SplitChange::Default);
     }
-    let share = text.parse().map(SplitShare::Of);
+    let share = text.parse().map(SplitChange::FlaggedShare);
     share.map_err(|_| "must be a number from 0 to 1, or \"default\"".to_owned())
 }
 
@@ -166,11 +160,7 @@ impl SetArgs {
             user_satisfaction: self.user_satisfaction,
             traces_reviewed: self.traces_reviewed,
             review_capacity: self.review_capacity,
-            flagged_share: match self.flagged_share {
-                None => Maybe::Absent,
-                Some(SplitShare::Default) => Maybe::Null,
-                Some(SplitShare::Of(share)) => Maybe::Value(share),
-            },
+            flagged_share: self.flagged_share.unwrap_or_default(),
             half_width: self.half_width,
             spot_share: self.spot_share,
             promotion: Some(self.promotion.request()),

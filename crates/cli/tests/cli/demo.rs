@@ -159,19 +159,6 @@ fn check_reviewed(data: &Path, ledger: &Ledger) {
         assert!(accuracy("W1").is_none_or(|value| value < 0.5), "{found}");
         assert!(accuracy("W6").unwrap() > 0.7, "{found}");
     }
-    let months = ask(&["metrics", "months"]);
-    let reviewed = |months: &Value| -> u64 {
-        let all = months.as_array().unwrap().iter();
-        all.map(|month| month["reviewed"].as_u64().unwrap()).sum()
-    };
-    assert!(reviewed(&months) > 50, "{months}");
-    assert!(months[0]["agent_accuracy"]["represents"].as_f64().unwrap() > 0.5, "{months}");
-    let cut = ask(&["metrics", "months", "--agent", "research-desk"]);
-    assert!((1..reviewed(&months)).contains(&reviewed(&cut)), "{cut}");
-    assert_eq!(ask(&["metrics", "months", "--agent", "nobody"]), Value::Array(Vec::new()));
-    let split = ask(&["metrics", "rebalance", "--agent", "research-desk"]);
-    assert!(!split["categories"].as_array().unwrap().is_empty(), "{split}");
-    assert!(split["missing"][0].as_str().unwrap().contains("weeks"), "{split}");
     let evaluators = ask(&["evaluators", "list"]);
     let agreement = &evaluators["evaluators"][0]["agreement"];
     assert!(agreement["n"].as_u64().unwrap() > 100, "{evaluators}");

@@ -4,7 +4,6 @@ use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::catalog::agent::{AgentSettings, AgentTargets};
 use ratchet_core::promotion::policy::PromotionPolicy;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_stages::review::agents::{self, AgentWindow};
 use ratchet_store::Store;
 use ratchet_store::catalog::Agent;
@@ -138,9 +137,9 @@ pub struct AgentRequest {
     pub review_capacity: Option<u32>,
     /// Share of the reviews without feedback for traces that the judge flagged, from 0 to 1; null
     /// for the default split.
-    #[serde(default, skip_serializing_if = "Maybe::is_absent")]
+    #[serde(default, skip_serializing_if = "SplitChange::is_none")]
     #[schema(value_type = Option<f64>)]
-    pub flagged_share: Maybe<f64>,
+    pub flagged_share: SplitChange,
     /// Half-width of the accuracy's 95% interval that samples are planned for, between 0 and 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub half_width: Option<f64>,
@@ -201,6 +200,38 @@ impl PolicyRequest {
     }
 }
 
+/// What a request changes of the split of reviews without feedback.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Option<f64>", into = "Option<f64>")]
+pub enum SplitChange {
+    #[default]
+    None,
+    /// Back to the default split.
+    Default,
+    FlaggedShare(f64),
+}
+
+impl SplitChange {
+    const fn is_none(&self) -> bool {
+        matches!(self, Self::None)
+    }
+}
+
+impl From<Option<f64>> for SplitChange {
+    fn from(share: Option<f64>) -> Self {
+        share.map_or(Self::Default, Self::FlaggedShare)
+    }
+}
+
+impl From<SplitChange> for Option<f64> {
+    fn from(change: SplitChange) -> Self {
+        match change {
+            SplitChange::None | SplitChange::Default => None,
+            SplitChange::FlaggedShare(share) => Some(share),
+        }
+    }
+}
+
 impl AgentRequest {
     /// The settings after this change.
     fn onto(self, settings: AgentSettings) -> AgentSettings {
@@ -220,9 +251,9 @@ impl AgentRequest {
             },
             review_capacity: self.review_capacity.unwrap_or(settings.review_capacity),
             flagged_share: match self.flagged_share {
-                Maybe::Absent => settings.flagged_share,
-                Maybe::Null => None,
-                Maybe::Value(share) => Some(share),
+                SplitChange::None => settings.flagged_share,
+                SplitChange::Default => None,
+                SplitChange::FlaggedShare(share) => Some(share),
             },
             half_width: self.half_width.unwrap_or(settings.half_width),
             spot_share: self.spot_share.unwrap_or(settings.spot_share),

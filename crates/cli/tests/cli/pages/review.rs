@@ -30,10 +30,13 @@ pub(super) fn seed(writer: &Writer<'_>) -> Places {
                     "output": "It is on its way.", "metadata": { "agent": "support" },
                 }),
             ),
-            tool_call(nth, "find_order"),
-            tool_call(nth, "get_customer"),
-            tool_call(nth, "check_policy"),
-            tool_call(nth, "send_mail"),
+            (
+                "tool-create",
+                json!({
+                    "id": format!("tool-{nth}"), "traceId": id, "name": "find_order",
+                    "input": { "order": nth }, "output": "found",
+                }),
+            ),
             (
                 "score-create",
                 json!({
@@ -58,14 +61,6 @@ pub(super) fn seed(writer: &Writer<'_>) -> Places {
     }
     let sessions = ("sessions-queue", sessions);
     Places::from([("project", PROJECT.to_owned()), ("queue", queue), sessions])
-}
-
-fn tool_call(nth: usize, name: &str) -> (&'static str, Value) {
-    let call = json!({
-        "id": format!("{name}-{nth}"), "traceId": format!("trace-{nth}"), "name": name,
-        "input": { "order": nth }, "output": "found",
-    });
-    ("tool-create", call)
 }
 
 /// Sessions with a judge's verdict, in a queue of their own; returns its id.
@@ -309,22 +304,4 @@ fn the_pages_of_reviewers_are_accessible_and_fit_one_screen() {
     page.settle();
     let fits = "document.documentElement.scrollHeight <= innerHeight";
     assert_eq!(page.js(fits), true, "the page scrolls");
-}
-
-#[test]
-fn four_tools_and_the_verdict_fit_the_side_of_one_screen() {
-    let (stage, served) = (stage(), Served::with_queue());
-    let page = stage.browser.page();
-    opened(&served, &page, ANN);
-    page.size(Size::Desktop);
-    page.press("1");
-    page.wait_for("It names no date.");
-    page.settle();
-    assert_eq!(page.js("document.querySelectorAll('.review-tools [data-question]').length"), 4);
-    let heights = "(() => { const side = document.querySelector('.review-side');
-        return `${side.scrollHeight} of ${side.clientHeight}`; })()";
-    let fits = "(() => { const side = document.querySelector('.review-side');
-        return side.scrollHeight <= side.clientHeight; })()";
-    assert_eq!(page.js(fits), true, "the side scrolls: {}", page.js(heights));
-    assert_eq!(page.js("document.documentElement.scrollHeight <= innerHeight"), true);
 }

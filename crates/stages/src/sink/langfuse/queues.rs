@@ -55,7 +55,8 @@ pub(crate) async fn ensure_queue(
 /// Returns the address of a queue's page.
 pub(crate) async fn page(client: &LangfuseClient, queue: &str) -> SinkResult<String> {
     let project = client.project_id().await?;
-    Ok(format!("{}/project/{project}/annotation-queues/{queue}", client.base()))
+    let base = client.base().trim_end_matches('/');
+    Ok(format!("{base}/project/{project}/annotation-queues/{queue}"))
 }
 
 /// Adds traces to a queue, each once; returns how many were added. Interrupted, it continues where

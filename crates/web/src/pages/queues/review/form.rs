@@ -125,7 +125,7 @@ fn area((name, label, key): (&str, &str, &str), text: &str) -> Markup {
 /// A question for each tool and sub-agent; many of them scroll.
 fn tool_usage(tools: &[ToolUse]) -> Markup {
     html! {
-        div.review-tools role="group" aria-label="Tool usage" {
+        div.review-tools role="group" aria-label="Tool usage" tabindex="0" {
             @for tool in tools {
                 @let calls = if tool.calls == 1 { String::new() } else { format!(", {} calls", tool.calls) };
                 @let label = format!("Tool usage: {}{calls}", elide(&tool.name, NAME));
@@ -142,7 +142,7 @@ fn after_answer(settings: &ReviewSettings, said: &Markup) -> Markup {
             @if settings.is_blind {
                 p.muted data-until-answered { "Scores and comments appear when you have answered correctness." }
             }
-            div.review-said data-verdicts tabindex="0" hidden[settings.is_blind] { (said) }
+            div.review-said role="group" aria-label="Scores and comments" data-verdicts tabindex="0" hidden[settings.is_blind] { (said) }
         }
     }
 }
