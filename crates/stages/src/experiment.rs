@@ -13,6 +13,8 @@ mod planned_trials;
 mod recorded_runs;
 /// Runs and trials as the API shows them.
 mod views;
+/// The ends of trials.
+mod finished_trials;
 /// What a result leaves behind: trace, run item and scores.
 mod records;
 /// Where a runner gets trials from: a data folder or a server.

@@ -121,12 +121,9 @@ impl ExperimentRunner {
             let until_renewal = remaining(renewed_at, self.clock.now());
             let is_full = running.len() >= self.target.limits.concurrency || is_stopping;
             let until_permit = pace.lock().await.until_next(self.clock.now());
-            let pause = match until_permit.filter(|_| !is_full) {
-                // Trials that others hold are looked at again soon.
-                _ if is_waiting => LOOK_EVERY,
-                Some(until_permit) => until_permit,
-                None => until_renewal,
-            };
+            // Trials that others hold are looked at again soon.
+            let until_look = if is_waiting { Some(LOOK_EVERY) } else { until_permit };
+            let pause = until_look.filter(|_| is_waiting || !is_full).unwrap_or(until_renewal);
             tokio::select! {
                 () = &mut stop, if !is_stopping => is_stopping = true,
                 Some(first) = running.next() => {

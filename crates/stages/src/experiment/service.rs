@@ -8,25 +8,25 @@ use ratchet_core::money::Money;
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::ratchet::experiments::{
-    CachedAnswer, ClaimRequest, ClaimView, ExperimentRequest, ExperimentRunView, ExperimentsView,
-    FinishRequest, LeaseView, RenewRequest, TrialResult, TrialSummary, TrialView, TrialsView,
+    ClaimRequest, ClaimView, ExperimentRequest, ExperimentRunView, ExperimentsView, FinishRequest,
+    LeaseView, RenewRequest, TrialResult, TrialSummary, TrialView, TrialsView,
 };
 use ratchet_store::catalog::{
-    Catalog, ClaimedTrial, Dataset, DatasetItem, DatasetItemQuery, ExperimentRun, FinishedTrial,
-    JobRecord, NewExperimentRun, RunOpening, TrialClaim, TrialLease, TrialRenewal,
+    Catalog, ClaimedTrial, Dataset, DatasetItem, DatasetItemQuery, ExperimentRun, JobRecord,
+    NewExperimentRun, RunOpening, TrialClaim, TrialLease, TrialRenewal,
 };
 use ratchet_store::experiment::RunQuery;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{PageNumber, Paging};
 use ratchet_store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::evaluators::TrialEvaluators;
-use super::planned_trials;
-use super::records::{self, Recorded};
+use super::records;
 pub use super::views::recorded_view;
 use super::views::{summary, view};
+use super::{finished_trials, planned_trials};
 use crate::record::scores::ScoreWriteError;
 
 /// Dataset items read at a time.
@@ -234,9 +234,11 @@ impl ExperimentService {
             let payload = payload_of(job)?;
             let item = self.item(&payload).await?;
             let one = records::of(&run, &plan, (&item, &payload), &result, now)?;
-            finished.push(ended(lease.clone(), &payload, &result, &one));
+            let end = finished_trials::of(lease.clone(), &payload, &result, &one);
+            finished.push((one.trace.clone(), end));
             recorded.push(one);
         }
+        let finished = self.with_span_costs(finished).await?;
         records::write(&self.store, &self.project, recorded, now).await?;
         let (run, gone) = self.catalog.finish_trials(key, finished, now).await?;
         lost.extend(gone);
@@ -472,38 +474,4 @@ pub(super) fn payload_of(job: &JobRecord) -> ServiceResult<TrialPayload> {
 
 fn parsed(json: Option<&Json>) -> Value {
     json.and_then(|json| serde_json::from_str(json.as_str()).ok()).unwrap_or_default()
-}
-
-/// The end of a trial, as the queue keeps it.
-fn ended(
-    lease: TrialLease,
-    payload: &TrialPayload,
-    result: &TrialResult,
-    recorded: &Recorded,
-) -> FinishedTrial {
-    let mut fields = Map::new();
-    fields.insert("trace".to_owned(), recorded.trace.to_string().into());
-    fields.insert("latencyMs".to_owned(), recorded.latency_ms.into());
-    fields.insert("cached".to_owned(), result.cached.into());
-    fields.insert("cost".to_owned(), result.cost.into());
-    fields.insert("fault".to_owned(), result.fault.clone().into());
-    let scores = serde_json::to_value(&result.scores).unwrap_or_default();
-    fields.insert("scores".to_owned(), scores);
-    if !result.not_judged.is_empty() {
-        let not_judged = serde_json::to_value(&result.not_judged).unwrap_or_default();
-        fields.insert("notJudged".to_owned(), not_judged);
-    }
-    let answer = result.answer.as_ref().filter(|_| !result.cached).zip(payload.cache.clone());
-    let answer = answer.and_then(|(answer, key)| {
-        let trace = recorded.trace.to_string();
-        Some((key, serde_json::to_string(&CachedAnswer { answer: answer.clone(), trace }).ok()?))
-    });
-    let cost =
-        if result.cached { Some(Money::ZERO) } else { result.cost.and_then(Money::from_dollars) };
-    let is_fault = result.fault.is_some();
-    let paid = result.scores.iter().filter_map(|score| score.cost);
-    let paid = paid.chain(result.not_judged.iter().filter_map(|failed| failed.cost));
-    let judge_cost = paid.filter_map(Money::from_dollars).sum();
-    let is_cached = result.cached;
-    FinishedTrial { lease, result: fields, is_fault, is_cached, cost, judge_cost, answer }
 }

@@ -22,13 +22,13 @@ use crate::record::scores::{ScoreWriteError, write};
 const MAX_ANSWERS: usize = 10_000;
 
 /// The run at the gate, with the evaluator of its score.
-struct Candidate {
+struct JudgedRun {
     run: Experiment,
     score: String,
     evaluator: Option<RunEvaluator>,
 }
 
-impl Candidate {
+impl JudgedRun {
     async fn of(context: GateContext<'_>, order: &GateOrder) -> Result<Self, GateError> {
         let dataset = dataset(context, &order.dataset).await?;
         let run = run(context, &dataset, &order.run).await?;
@@ -51,7 +51,7 @@ pub async fn answers_to_judge(
     context: GateContext<'_>,
     order: &GateOrder,
 ) -> Result<StoredAnswersView, GateError> {
-    let candidate = Candidate::of(context, order).await?;
+    let candidate = JudgedRun::of(context, order).await?;
     let judge = candidate.evaluator.filter(RunEvaluator::judges_stored_answers);
     let Some(judge) = judge else {
         return Ok(StoredAnswersView { score: candidate.score, ..StoredAnswersView::default() });
@@ -91,7 +91,7 @@ pub(super) async fn record(
     if order.judged_again.is_empty() {
         return Ok(None);
     }
-    let candidate = Candidate::of(context, order).await?;
+    let candidate = JudgedRun::of(context, order).await?;
     let invalid = |why: String| GateError::Invalid(format!("judgedAgain: {why}"));
     let judge = candidate.evaluator.filter(RunEvaluator::judges_stored_answers);
     let judge = judge.ok_or_else(|| {
@@ -122,7 +122,7 @@ pub(super) async fn record(
     let written = write((telemetry, catalog), context.project.clone(), drafts, context.now).await;
     written.map_err(|error| match error {
         ScoreWriteError::Store(error) => GateError::Store(error),
-        other => invalid(other.to_string()),
+        refused @ ScoreWriteError::Refused { .. } => invalid(refused.to_string()),
     })?;
     let costs: Vec<f64> = order.judged_again.iter().filter_map(|verdict| verdict.cost).collect();
     Ok((!costs.is_empty()).then(|| costs.iter().sum()))

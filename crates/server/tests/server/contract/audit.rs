@@ -11,8 +11,9 @@ use crate::harness::{TestServer, basic, project, public_key};
 /// Operations without an audit entry. Telemetry, comments and the like have their own time and
 /// often their own author, and there is too much of them.
 const NOT_AUDITED: &[&str] = &[
-    // It changes nothing.
+    // They change nothing.
     "POST /api/v1/projects/{project}/gates/plan",
+    "POST /api/v1/projects/{project}/gates/answers",
     "PATCH /api/public/annotation-queues/{queue}/items/{item}",
     "PATCH /api/public/generations",
     "PATCH /api/public/media/{id}",
