@@ -37,6 +37,7 @@ const LAST_WEEK: i64 = -216_000_000;
 const MINUTE: i64 = 60_000;
 
 /// A machine with the offline judge, whose sessions may be on another server.
+#[derive(Debug)]
 struct ReportMachine {
     data: PathBuf,
     langfuse: Option<Access>,

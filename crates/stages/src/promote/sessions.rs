@@ -152,13 +152,13 @@ struct Sessions {
 /// What is known about a session.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SessionRecord {
-    pub(super) turns: Vec<Turn>,
+    pub(super) turns: Vec<SessionTurn>,
     pub(super) scores: Vec<GivenScore>,
 }
 
 /// A trace of a session.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Turn {
+pub(super) struct SessionTurn {
     pub(super) start: Timestamp,
     pub(super) end: Timestamp,
     pub(super) sums: Sums,
@@ -229,7 +229,7 @@ impl Sessions {
             let mut sums = Sums::default();
             sums.add(trace);
             let (start, end) = (trace.timestamp, trace.summary.end.unwrap_or(trace.timestamp));
-            sessions.found.entry(key).or_default().turns.push(Turn { start, end, sums });
+            sessions.found.entry(key).or_default().turns.push(SessionTurn { start, end, sums });
         }
         for score in scores {
             let key = match &score.target {

@@ -7,7 +7,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_testkit::seeded_random::SeededRandom;
 use ratchet_testkit::soak::scaled;
 
-use super::sessions::{GivenScore, SessionRecord, Sums, Turn, settled};
+use super::sessions::{GivenScore, SessionRecord, SessionTurn, Sums, settled};
 
 fn runs() -> u32 {
     scaled(200, 2_000)
@@ -74,7 +74,7 @@ fn late_sessions(random: &mut SeededRandom, count: i64, is_bad_late: bool) -> Ve
         let late = i64::from(u32::try_from(random.number() % 1_440).unwrap());
         let given = at(end + if is_late { late } else { 0 });
         SessionRecord {
-            turns: vec![Turn { start: at(end), end: at(end), sums: Sums::default() }],
+            turns: vec![SessionTurn { start: at(end), end: at(end), sums: Sums::default() }],
             scores: vec![GivenScore { at: given, is_thumb: false, value }],
         }
     };

@@ -2,6 +2,8 @@
 
 /// The promotion policy.
 mod policy;
+/// What reviewers said of its tools.
+mod tools;
 
 use axum::Router;
 use axum::extract::{Path, State};
@@ -133,6 +135,7 @@ async fn shown(
     let agents = web.store.catalog.agents(ctx.project_id()).await?.len();
     let datasets = &agent.settings.datasets;
     let guide = dataset_guide::guide(web, ctx, Some(&agent.name), datasets).await?;
+    let tools = tools::tools(web, ctx, &agent.name).await?;
     let mut page = Page::new(Section::Agents, agent.name.clone());
     page.crumbs = vec![("Agents".to_owned(), Section::Agents.link(ctx))];
     page.summary = html! {
@@ -161,6 +164,7 @@ async fn shown(
             (policy::fields(entered, !ctx.viewer.can_change()))
             @if ctx.viewer.can_change() { button.button.primary type="submit" { "Save" } }
         }
+        (tools)
     };
     Ok(page.show(ctx))
 }

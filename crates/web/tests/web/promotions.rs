@@ -11,6 +11,7 @@ use ratchet_core::promotion::agent_version::AgentVersion;
 use ratchet_core::promotion::policy::PromotionPolicy;
 use ratchet_core::promotion::state::Action;
 use ratchet_core::promotion::watch::{Mark, MarkResult, WatchResult};
+use ratchet_core::record::score::ScoreSource;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::ratchet::experiments::{
     ClaimRequest, ExperimentRequest, ExperimentTarget, FinishRequest, TrialResult,
@@ -19,9 +20,9 @@ use ratchet_stages::experiment::evaluators::TrialEvaluators;
 use ratchet_stages::experiment::service::ExperimentService;
 use ratchet_stages::experiment::target::TargetAnswer;
 use ratchet_stages::gate::{GateContext, GateOrder, decide};
-use ratchet_stages::promote::{PromoteContext, SentTests, attach_gate, attach_tests};
+use ratchet_stages::promote::{PromoteContext, PromoteError, SentTests, attach_gate, attach_tests};
 use ratchet_store::catalog::{Change, NewDataset, NewDatasetItem, NewPrompt, PromotionCall, Role};
-use ratchet_testkit::build::{START, batch, generation, project, trace};
+use ratchet_testkit::build::{START, batch, generation, project, score, trace};
 use serde_json::json;
 
 use crate::browser::{Site, id};
@@ -80,19 +81,20 @@ async fn site() -> Site {
     site
 }
 
-/// A run whose answers are all right.
-async fn run(site: &Site) {
+/// A run whose answers are all right, of an agent version if it names one.
+async fn run(site: &Site, (name, version): (&str, Option<String>)) {
     let store = site.data.folder().clone();
     let service = ExperimentService { catalog: store.catalog.clone(), store, project: id("shop") };
     let target = ExperimentTarget {
         name: "agent".to_owned(),
         kind: "command".to_owned(),
         fingerprint: "1".to_owned(),
+        version,
         ..ExperimentTarget::default()
     };
     let request = ExperimentRequest {
         dataset: DATASET.to_owned(),
-        run: "a".to_owned(),
+        run: name.to_owned(),
         target,
         evaluators: vec!["exact".to_owned()],
         evaluator_versions: std::collections::BTreeMap::new(),
@@ -112,7 +114,7 @@ async fn run(site: &Site) {
         ended_runners: Vec::new(),
     };
     let mut results = Vec::new();
-    for trial in service.claim("a", claim, site.now()).await.unwrap().trials {
+    for trial in service.claim(name, claim, site.now()).await.unwrap().trials {
         let answer = TargetAnswer { text: trial.input["n"].to_string(), ..TargetAnswer::default() };
         let judgement = evaluators.judge(&trial, Some(&answer), 1).await;
         results.push(TrialResult {
@@ -132,18 +134,22 @@ async fn run(site: &Site) {
             cost: None,
         });
     }
-    service.finish("a", FinishRequest { results }, site.now()).await.unwrap();
+    service.finish(name, FinishRequest { results }, site.now()).await.unwrap();
 }
 
 /// What CI does: tool tests and a gate that passes.
 async fn evidence(site: &Site, promotion: &str) {
-    run(site).await;
+    run(site, ("a", None)).await;
+    attach(site, promotion, "a").await.unwrap();
+}
+
+async fn attach(site: &Site, promotion: &str, run: &str) -> Result<(), PromoteError> {
     let project = id("shop");
     let (store, catalog) = (site.data.folder(), site.data.catalog());
     let gate = GateContext { store, catalog, project: &project, server: "", now: site.now() };
     let order = GateOrder {
         dataset: DATASET.to_owned(),
-        run: "a".to_owned(),
+        run: run.to_owned(),
         baseline: Some("production".to_owned()),
         score: None,
         rule: GateRule { min_accuracy: Some(0.7), ..GateRule::default() },
@@ -154,7 +160,47 @@ async fn evidence(site: &Site, promotion: &str) {
     let context = PromoteContext { gate, can_deploy: false };
     let sent = SentTests { tests: 3, ..SentTests::default() };
     attach_tests(context, promotion, sent).await.unwrap();
-    attach_gate(context, promotion, &decided.id).await.unwrap();
+    attach_gate(context, promotion, &decided.id).await.map(drop)
+}
+
+#[tokio::test]
+async fn an_agent_shows_how_its_tools_were_judged_with_the_interval() {
+    let site = site().await;
+    let mut recorded = batch(&project("shop"));
+    for nth in 0..12 {
+        let (name, agent) = (format!("t{nth}"), if nth < 10 { "shop" } else { "other" });
+        let judged = score(&format!("{name}-u")).of_trace(&name).on("tool-usage");
+        let judged = judged.number(f64::from(u8::from(nth < 8))).from(ScoreSource::Annotation);
+        let judged = judged.metadata("tool", "\"lookup\"").given(2_000);
+        recorded = recorded.with(trace(&name).beginning(1_000).agent(agent)).with(judged);
+    }
+    site.record(recorded).await;
+    let mut ben = site.signed_in(MEMBER).await;
+    let page = ben.get("/project/shop/agents/agent/shop").await;
+    for words in ["How reviewers judged", "lookup", "80", "49", "94"] {
+        page.check(200, words);
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_names_another_agent_version_is_no_evidence() {
+    let site = site().await;
+    let mut ben = site.signed_in(MEMBER).await;
+    ben.get(LIST).await;
+    let mut made = Vec::new();
+    for prompt in ["shop=1", "shop=2"] {
+        let answer = ben.post(LIST, &[("agent", "shop"), ("prompts", prompt)]).await;
+        let id = answer.header("location").rsplit('/').next().unwrap().to_owned();
+        let stored = site.data.catalog().promotion(project("shop"), id).await.unwrap();
+        made.push((stored.id, stored.promotion.version));
+    }
+    run(&site, ("of-two", Some(made[1].1.clone()))).await;
+    let refused = attach(&site, &made[0].0, "of-two").await.unwrap_err().to_string();
+    assert!(refused.contains("its run is of agent version"), "{refused}");
+    attach(&site, &made[1].0, "of-two").await.unwrap();
+    // A release of one's own says nothing about agent versions.
+    run(&site, ("release", Some("2026.1".to_owned()))).await;
+    attach(&site, &made[0].0, "release").await.unwrap();
 }
 
 async fn production(site: &Site) -> Option<u32> {

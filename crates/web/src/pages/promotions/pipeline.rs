@@ -1,6 +1,7 @@
 use maud::{Markup, html};
 use ratchet_core::promotion::criteria::{Criterion, CriterionState};
 use ratchet_core::promotion::state::{Promotion, PromotionState};
+use ratchet_core::promotion::watch::WatchResult;
 use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::Serving;
@@ -109,7 +110,7 @@ fn production(ctx: &RequestContext, promotion: &Promotion) -> PipelineStep {
 }
 
 fn watch(promotion: &Promotion) -> PipelineStep {
-    let is_worse = promotion.watch.as_ref().is_some_and(|watch| watch.is_worse());
+    let is_worse = promotion.watch.as_ref().is_some_and(WatchResult::is_worse);
     let status = match promotion.state {
         PromotionState::Confirmed => "confirmed",
         PromotionState::RolledBack => "rolled back",
