@@ -3,6 +3,8 @@
 //! Trace text is data here: it is counted and compared, nothing else. No text of a trace becomes the
 //! text of a change; only names that have the form of identifiers and single words do.
 
+/// For whom something fails, and since when.
+pub mod affected;
 /// Citations of code: files and lines that exist.
 pub mod code;
 /// Groups of similar texts.
@@ -11,8 +13,14 @@ pub mod cluster;
 pub mod diagnosis;
 /// Texts as vectors: TF-IDF, reduced by a truncated SVD.
 pub mod embedding;
+/// What the failures of a group have in common.
+pub mod features;
+/// Insertions into files as unified diffs.
+pub mod insertion;
 /// Groups of failures with the same cause and topic.
 pub mod group;
+/// How often the judge disagrees with people.
+mod judge_share;
 /// Terms that distinguish a group of texts.
 pub mod label;
 /// Traces as proposals see them.
@@ -25,6 +33,8 @@ pub mod proposal;
 pub mod report;
 /// What people and judges said of a trace.
 pub mod signals;
+/// Splits of failures by topic.
+pub mod topic;
 /// Terms of texts.
 pub mod terms;
 /// Texts of changes and causes.

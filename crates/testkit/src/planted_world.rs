@@ -3,6 +3,10 @@
 //! against it. Every defect can be left out: the twin world has the same requests without it.
 
 mod defect;
+mod grading;
+mod observed;
+#[cfg(test)]
+mod report_tests;
 mod repository;
 mod texts;
 mod traffic;
@@ -15,6 +19,7 @@ use ratchet_core::time::Timestamp;
 use serde_json::{Value, json};
 
 pub use defect::{DefectComponent, DefectSet, ExpectedFinding, PlantedDefect};
+pub use grading::{FindingGrades, grade};
 pub use traffic::PlantedTrace;
 
 /// The name that all traces have in their agent column.
@@ -85,7 +90,7 @@ impl PlantedWorld {
 
     /// Writes the prompts, tools, configuration and judges as they are in the last week.
     pub fn write_repository(&self, folder: &Path) {
-        repository::write(folder, |defect| self.is_active(defect, self.weeks.saturating_sub(1)));
+        repository::write(folder, self.files());
     }
 
     /// Returns what a report on the last week should name.
@@ -97,6 +102,11 @@ impl PlantedWorld {
     pub fn expected_in(&self, week: usize) -> Vec<ExpectedFinding> {
         let active = PlantedDefect::ALL.into_iter().filter(|defect| self.is_active(*defect, week));
         active.map(PlantedDefect::finding).collect()
+    }
+
+    /// The repository's files in the last week.
+    fn files(&self) -> Vec<(String, String)> {
+        repository::files(|defect| self.is_active(defect, self.weeks.saturating_sub(1)))
     }
 
     fn is_active(&self, defect: PlantedDefect, week: usize) -> bool {

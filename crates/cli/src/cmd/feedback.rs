@@ -1,8 +1,9 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
 use ratchet_core::calendar::Week;
+use ratchet_core::improve::phrases::FailurePhrases;
 use ratchet_server::clock::Clock;
 use ratchet_stages::improve::{codebase, feedback};
 use ratchet_stages::review::review_site::ReviewSite;
@@ -27,6 +28,9 @@ pub(crate) struct FeedbackArgs {
     /// Folder with the agent's code: prompt, tools and model configuration
     #[arg(long, value_name = "DIR")]
     code: Option<PathBuf>,
+    /// TOML file with phrases of reviewers and agents that are added to the shipped ones
+    #[arg(long, value_name = "FILE")]
+    phrases: Option<PathBuf>,
     #[command(flatten)]
     target: ScoringArgs,
     /// Print Markdown
@@ -43,6 +47,7 @@ pub(crate) fn run(args: &FeedbackArgs) -> anyhow::Result<Outcome> {
         Some(root) => codebase::read(root).with_context(|| format!("--code {}", root.display()))?,
         None => Vec::new(),
     };
+    let phrases = phrases(args.phrases.as_deref())?;
     runtime::block_on(data_target::with_scoring(
         &args.target,
         "ratchet feedback",
@@ -54,9 +59,8 @@ pub(crate) fn run(args: &FeedbackArgs) -> anyhow::Result<Outcome> {
                 Some(day) => Week::parse(day, &zone).with_context(|| format!("--week {day}"))?,
                 None => weekly_metrics::default_week(&site, (&zone, Clock::System.now())).await?,
             };
-            let from = (&target.source, &site);
-            let report =
-                Box::pin(feedback::report(from, &week, args.agent.as_deref(), &code)).await?;
+            let (from, agent) = ((&target.source, &site), args.agent.as_deref());
+            let report = Box::pin(feedback::report(from, &week, agent, (&code, &phrases))).await?;
             if args.json {
                 print(&(serde_json::to_string_pretty(&report)? + "\n"))?;
             } else if args.markdown {
@@ -68,4 +72,12 @@ pub(crate) fn run(args: &FeedbackArgs) -> anyhow::Result<Outcome> {
         },
     ))?;
     Ok(Outcome::Done)
+}
+
+fn phrases(file: Option<&Path>) -> anyhow::Result<FailurePhrases> {
+    let shipped = FailurePhrases::shipped().clone();
+    let Some(file) = file else { return Ok(shipped) };
+    let text = std::fs::read_to_string(file);
+    let text = text.with_context(|| format!("--phrases {}", file.display()))?;
+    shipped.extended_by(&text).with_context(|| format!("--phrases {}", file.display()))
 }

@@ -19,6 +19,8 @@ mod import;
 mod score;
 /// People label sessions, and the judge is held against them.
 mod calibration;
+/// The weekly document of proposals.
+mod feedback;
 /// Weeks and what runs by itself.
 mod week;
 /// What sessions are judged by.

@@ -1,5 +1,5 @@
-use super::observed::{ObservedTrace, Standing};
-use super::phrases::{Blame, blame, figures, says_unknown};
+use super::features::GroupFeatures;
+use super::phrases::Blame;
 
 /// The component that a proposal changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -25,44 +25,49 @@ impl Component {
     }
 }
 
-/// Why a trace failed, by its features. Tools are named.
+/// Why the traces of a group failed. Tools and behaviours are named.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
     ToolFails(String),
     ToolEmpty(String),
-    /// The answer repeats what the tool returned, and is wrong.
+    /// The answers repeat what the tool returned, and are wrong.
     WrongData(String),
-    /// The tool returned data, and the answer says something else.
+    /// The tool returned data, and the answers say something else.
     Ungrounded(String),
     /// The tool that answers such questions was not called.
     NotCalled(String),
-    /// The agent says that it lacks the information.
+    /// No tool can do what was asked; the one that was called instead, if any.
+    MissingTool(Option<String>),
+    /// The agent lacks the information.
     Unanswered,
-    /// None of the above: how the agent behaves.
-    Behaviour,
+    /// How the agent behaves; what the comments name, if they do.
+    Behaviour(Option<String>),
+    /// The judge scores good answers low.
     Misjudged,
+    /// The judge scores bad answers high.
+    Lenient,
 }
 
 impl Cause {
     /// Returns the component that would be changed.
     pub const fn component(&self) -> Component {
         match self {
-            Self::ToolFails(_) | Self::ToolEmpty(_) | Self::WrongData(_) => Component::Tool,
+            Self::ToolFails(_) | Self::ToolEmpty(_) | Self::WrongData(_) | Self::MissingTool(_) => {
+                Component::Tool
+            }
             Self::Ungrounded(_) => Component::Model,
-            Self::NotCalled(_) | Self::Behaviour => Component::Prompt,
+            Self::NotCalled(_) | Self::Behaviour(_) => Component::Prompt,
             Self::Unanswered => Component::Knowledge,
-            Self::Misjudged => Component::Judge,
+            Self::Misjudged | Self::Lenient => Component::Judge,
         }
-    }
-
-    /// Returns whether failures of this cause are grouped by topic; others are by tool.
-    pub const fn is_by_topic(&self) -> bool {
-        matches!(self, Self::Unanswered | Self::Behaviour | Self::Misjudged)
     }
 
     /// Returns whether the cause is inferred from few features, so that it needs confirmation.
     pub const fn is_inferred(&self) -> bool {
-        matches!(self, Self::WrongData(_) | Self::Ungrounded(_) | Self::Behaviour)
+        matches!(
+            self,
+            Self::WrongData(_) | Self::Ungrounded(_) | Self::Behaviour(_) | Self::MissingTool(_)
+        )
     }
 
     /// Returns the tool that it names.
@@ -73,6 +78,7 @@ impl Cause {
             | Self::WrongData(tool)
             | Self::Ungrounded(tool)
             | Self::NotCalled(tool) => Some(tool),
+            Self::MissingTool(tool) => tool.as_deref(),
             _ => None,
         }
     }
@@ -85,119 +91,139 @@ impl Cause {
             Self::WrongData(_) => "wrong-data",
             Self::Ungrounded(_) => "ungrounded",
             Self::NotCalled(_) => "not-called",
+            Self::MissingTool(_) => "missing-tool",
             Self::Unanswered => "unanswered",
-            Self::Behaviour => "behaviour",
+            Self::Behaviour(Some(name)) => return format!("behaviour/{name}"),
+            Self::Behaviour(None) => "behaviour",
             Self::Misjudged => "misjudged",
+            Self::Lenient => "lenient",
         };
         self.tool().map_or_else(|| kind.to_owned(), |tool| format!("{kind}/{tool}"))
     }
 }
 
-/// Returns the cause of a failed trace; `None` if it is fine. `usual` is the tool that answers such
-/// questions.
-pub fn cause(trace: &ObservedTrace, usual: Option<&str>) -> Option<Cause> {
-    match trace.standing() {
-        Standing::Fine => return None,
-        Standing::Misjudged => return Some(Cause::Misjudged),
-        Standing::Failed | Standing::ToolFailed => {}
+/// Returns why the traces of a group failed, by the features that most of them share. What was
+/// recorded precedes what people say, which precedes the comparison of figures.
+pub fn diagnose(features: &GroupFeatures) -> Cause {
+    let blame = features.blame();
+    let tool = features.tool.clone();
+    if let Some(tool) = tool.clone().filter(|_| features.failing >= 0.5) {
+        return Cause::ToolFails(tool);
     }
-    if let Some(call) = trace.failing_tool() {
-        return Some(Cause::ToolFails(call.name.clone()));
+    let lacks = matches!(blame, Some(Blame::MissingTool | Blame::MissingKnowledge));
+    if let Some(usual) = features.usual.clone().filter(|_| features.not_called >= 0.5 && !lacks) {
+        return Cause::NotCalled(usual);
     }
-    let blamed = blame(&trace.signals.comments);
-    if let Some(tool) = usual.filter(|tool| !trace.called(tool))
-        && blamed != Some(Blame::Missing)
-    {
-        return Some(Cause::NotCalled(tool.to_owned()));
+    if let Some(tool) = tool.clone().filter(|_| features.empty >= 0.5) {
+        return Cause::ToolEmpty(tool);
     }
-    let Some(last) = trace.tools.last() else { return Some(without_tools(trace, blamed)) };
-    if last.is_empty() {
-        return Some(Cause::ToolEmpty(last.name.clone()));
+    if blame == Some(&Blame::MissingTool) {
+        return Cause::MissingTool(tool);
     }
-    if says_unknown(&trace.answer) || blamed == Some(Blame::Missing) {
-        return Some(Cause::Unanswered);
-    }
-    Some(match blamed {
-        Some(Blame::Invented) => Cause::Ungrounded(last.name.clone()),
-        Some(Blame::WrongData) => Cause::WrongData(last.name.clone()),
-        Some(Blame::Behaviour | Blame::Missing) => Cause::Behaviour,
-        None => by_data(trace, &last.name),
-    })
-}
-
-fn without_tools(trace: &ObservedTrace, blamed: Option<Blame>) -> Cause {
-    if says_unknown(&trace.answer) || blamed == Some(Blame::Missing) {
+    if features.unknown >= 0.5 || blame == Some(&Blame::MissingKnowledge) {
         return Cause::Unanswered;
     }
-    Cause::Behaviour
+    let Some(tool) = tool else { return Cause::Behaviour(behaviour(blame)) };
+    match blame {
+        Some(Blame::Invented) => Cause::Ungrounded(tool),
+        Some(Blame::WrongData) => Cause::WrongData(tool),
+        Some(Blame::Behaviour(name)) => Cause::Behaviour(Some(name.clone())),
+        Some(Blame::NotCalled | Blame::MissingTool | Blame::MissingKnowledge) => {
+            Cause::Behaviour(None)
+        }
+        None if features.repeats_data >= 0.5 => Cause::WrongData(tool),
+        None if features.differs_from_data >= 0.5 => Cause::Ungrounded(tool),
+        None => Cause::Behaviour(None),
+    }
 }
 
-/// Compares the figures of the answer, and of a correction, with those that tools returned.
-fn by_data(trace: &ObservedTrace, tool: &str) -> Cause {
-    let returned =
-        figures(&trace.tools.iter().map(|call| call.output.as_str()).collect::<Vec<_>>().join(" "));
-    let expected = trace.signals.correction.as_deref().map(figures).filter(|all| !all.is_empty());
-    if let Some(expected) = expected {
-        let is_right = expected.is_subset(&returned);
-        let tool = tool.to_owned();
-        return if is_right { Cause::Ungrounded(tool) } else { Cause::WrongData(tool) };
-    }
-    let asked = figures(&trace.question);
-    let mut said = figures(&trace.answer);
-    said.retain(|figure| !asked.contains(figure));
-    if said.is_empty() {
-        return Cause::Behaviour;
-    }
-    if said.is_subset(&returned) {
-        Cause::WrongData(tool.to_owned())
-    } else {
-        Cause::Ungrounded(tool.to_owned())
+fn behaviour(blame: Option<&Blame>) -> Option<String> {
+    match blame {
+        Some(Blame::Behaviour(name)) => Some(name.clone()),
+        _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::improve::observed::ObservedToolCall;
+    use crate::improve::observed::{ObservedToolCall, ObservedTrace};
+    use crate::improve::phrases::FailurePhrases;
     use crate::improve::signals::Signals;
 
-    fn failed(answer: &str, tools: &[(&str, &str, bool)], comment: &str) -> ObservedTrace {
-        let tool = |(name, output, failed): &(&str, &str, bool)| ObservedToolCall {
+    type Call<'a> = (&'a str, &'a str, bool);
+
+    fn failed(answer: &str, tools: &[Call<'_>], comment: &str) -> ObservedTrace {
+        let tool = |(name, output, failed): &Call<'_>| ObservedToolCall {
             name: (*name).to_owned(),
             output: (*output).to_owned(),
             failed: *failed,
         };
-        let comments = Some(comment.to_owned()).filter(|text| !text.is_empty()).into_iter();
+        let comments = Some(comment.to_owned()).filter(|text| !text.is_empty());
         ObservedTrace {
             answer: answer.to_owned(),
             tools: tools.iter().map(tool).collect(),
             signals: Signals {
                 correct: Some(false),
-                comments: comments.collect(),
+                comments: comments.into_iter().collect(),
                 ..Signals::default()
             },
             ..ObservedTrace::default()
         }
     }
 
+    fn cause(traces: &[ObservedTrace], usual: Option<&str>) -> Cause {
+        let members: Vec<&ObservedTrace> = traces.iter().collect();
+        diagnose(&GroupFeatures::of(&members, usual, FailurePhrases::shipped()))
+    }
+
+    /// Each feature in two of three traces, and in one of three.
     #[test]
-    fn each_feature_has_its_component() {
-        let of = |answer, tools: &[_], comment, usual| {
-            cause(&failed(answer, tools, comment), usual).map(|cause| cause.component())
+    fn a_feature_of_most_traces_decides_and_one_of_few_does_not() {
+        let price: Call<'_> = ("price", "{\"price\": 30}", false);
+        let name = || "price".to_owned();
+        let plain = failed("It is cheap", &[price], "");
+        let cases = [
+            (failed("sorry", &[("price", "timeout", true)], ""), Cause::ToolFails(name())),
+            (failed("nothing", &[("price", "[]", false)], ""), Cause::ToolEmpty(name())),
+            (failed("It costs 30", &[price], ""), Cause::WrongData(name())),
+            (failed("It costs 45", &[price], ""), Cause::Ungrounded(name())),
+            (failed("I don't have that information", &[price], ""), Cause::Unanswered),
+        ];
+        for (trace, wanted) in cases {
+            let most = [trace.clone(), trace.clone(), plain.clone()];
+            assert_eq!(cause(&most, None), wanted);
+            let few = [trace, plain.clone(), plain.clone()];
+            assert_eq!(cause(&few, None), Cause::Behaviour(None), "{wanted:?}");
+        }
+    }
+
+    #[test]
+    fn what_most_comments_blame_decides() {
+        let price: Call<'_> = ("price", "{\"price\": 30}", false);
+        let of = |comment: &str| {
+            let other = failed("It is cheap", &[price], "Whatever.");
+            let one = failed("It is cheap", &[price], comment);
+            cause(&[one.clone(), one, other], None)
         };
-        let price = ("price", "{\"price\": 30}", false);
-        assert_eq!(of("sorry", &[("price", "timeout", true)], "", None), Some(Component::Tool));
-        assert_eq!(of("nothing", &[("price", "[]", false)], "", None), Some(Component::Tool));
-        assert_eq!(of("It costs 30", &[price], "", None), Some(Component::Tool));
-        assert_eq!(of("It costs 45", &[price], "", None), Some(Component::Model));
-        assert_eq!(of("It is cheap", &[price], "made up", None), Some(Component::Model));
-        assert_eq!(of("I don't have that information", &[], "", None), Some(Component::Knowledge));
-        assert_eq!(of("It costs 45", &[], "", Some("price")), Some(Component::Prompt));
-        assert_eq!(of("Whatever.", &[], "tone is rude", None), Some(Component::Prompt));
-        let mut fine = failed("30", &[price], "");
-        fine.signals.correct = Some(true);
-        assert_eq!(cause(&fine, None), None);
-        fine.signals.quality = Some(0.1);
-        assert_eq!(cause(&fine, None), Some(Cause::Misjudged));
+        assert_eq!(of("made up"), Cause::Ungrounded("price".to_owned()));
+        assert_eq!(of("price is outdated"), Cause::WrongData("price".to_owned()));
+        assert_eq!(of("there is no tool for that"), Cause::MissingTool(Some("price".to_owned())));
+        assert_eq!(of("not in the knowledge base"), Cause::Unanswered);
+        assert_eq!(of("tone is rude"), Cause::Behaviour(Some("tone".to_owned())));
+        assert_eq!(of("hm"), Cause::Behaviour(None));
+    }
+
+    #[test]
+    fn a_usual_tool_that_most_did_not_call_should_be_called() {
+        let without = failed("It costs 45", &[], "");
+        let with = failed("It costs 45", &[("price", "{\"price\": 45}", false)], "");
+        let most = [without.clone(), without.clone(), with.clone()];
+        assert_eq!(cause(&most, Some("price")), Cause::NotCalled("price".to_owned()));
+        assert_eq!(cause(&most, None), Cause::Behaviour(None));
+        let few = [without, with.clone(), with];
+        assert_eq!(cause(&few, Some("price")), Cause::WrongData("price".to_owned()));
+        let lacking = failed("Maybe", &[], "no tool can do that");
+        assert_eq!(cause(&[lacking], Some("price")), Cause::MissingTool(None));
     }
 }

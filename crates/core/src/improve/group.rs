@@ -1,19 +1,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cluster::clusters;
-use super::diagnosis::{Cause, cause};
-use super::embedding::embed;
+use super::diagnosis::{Cause, diagnose};
+use super::features::{GroupFeatures, is_identifier};
+use super::judge_share::JudgeShares;
 use super::label::labels;
 use super::observed::{ObservedTrace, Standing};
-use super::phrases::without_instructions;
-use super::terms::terms;
-use crate::stats::float;
+use super::phrases::FailurePhrases;
+use super::topic::TopicSpace;
 use crate::stats::interval::share;
 
-/// Similarity from which on two groups, or a question and another, are of one topic.
-const SAME_TOPIC: f64 = 0.35;
-/// Share of similar successful traces from which on a tool is the usual one.
-const USUAL: f64 = 0.6;
 /// Error rate of a tool from which on its errors count without a complaint.
 const TOOL_ERRORS: f64 = 0.05;
 
@@ -21,54 +16,75 @@ const TOOL_ERRORS: f64 = 0.05;
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailureGroup {
     pub cause: Cause,
+    /// The innermost agent that its traces have in common.
+    pub sub_agent: Option<String>,
     /// Indexes of traces.
     pub members: Vec<usize>,
     /// Terms that distinguish it; none for messages without content.
     pub terms: Vec<String>,
+    /// Its topic, where others have the same cause: it is part of its identity.
+    pub topic: Option<String>,
 }
 
-/// Groups the failures among traces of one agent.
-pub fn groups(traces: &[ObservedTrace]) -> Vec<FailureGroup> {
-    let texts: Vec<Vec<String>> = traces.iter().map(topic_terms).collect();
-    let points = embed(&texts);
-    let errors = failing_tools(traces);
-    let mut by_cause: BTreeMap<Cause, Vec<usize>> = BTreeMap::new();
-    for (at, trace) in traces.iter().enumerate() {
-        if trace.standing() == Standing::Fine {
+/// What failures have in common before their texts are looked at.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct FailureKind<'a> {
+    sub_agent: Option<&'a str>,
+    tool: Option<&'a str>,
+    standing: Standing,
+    fails: bool,
+}
+
+/// Groups the failures among traces of one agent: by agent, tool and error, then by topic, then by
+/// cause.
+pub fn groups(traces: &[ObservedTrace], phrases: &FailurePhrases) -> Vec<FailureGroup> {
+    let space = TopicSpace::of(traces, phrases);
+    let shares = JudgeShares::of(traces);
+    let mut found = Vec::new();
+    for (kind, members) in by_kind(traces) {
+        if kind.standing == Standing::Misjudged {
+            if shares.is_strict(kind.sub_agent, kind.tool) {
+                found.push((kind.sub_agent, Cause::Misjudged, members));
+            }
             continue;
         }
-        let usual = usual_tool(traces, &points, at);
-        let Some(cause) = cause(trace, usual.as_deref()) else { continue };
-        let is_noise = trace.standing() == Standing::ToolFailed
-            && cause.tool().is_none_or(|tool| !errors.contains(tool));
-        if !is_noise && cause.tool().is_none_or(is_identifier) {
-            by_cause.entry(cause).or_default().push(at);
+        let is_lenient = !kind.fails && shares.is_lenient(kind.sub_agent, kind.tool);
+        let (missed, failed): (Vec<usize>, Vec<usize>) = members
+            .into_iter()
+            .partition(|at| is_lenient && traces[*at].judged_good() == Some(true));
+        if !missed.is_empty() {
+            found.push((kind.sub_agent, Cause::Lenient, missed));
+        }
+        for part in space.split(failed, traces).into_iter().filter(|part| !part.is_empty()) {
+            found.push((kind.sub_agent, cause_of(&part, traces, (&space, phrases)), part));
         }
     }
-    let split = by_cause.into_iter().flat_map(|(cause, members)| {
-        let parts = if cause.is_by_topic() { by_topic(&points, members) } else { vec![members] };
-        parts.into_iter().map(move |members| (cause.clone(), members))
-    });
-    let split: Vec<(Cause, Vec<usize>)> = split.collect();
-    let class = |(_, members): &(Cause, Vec<usize>)| {
-        members.iter().flat_map(|at| texts[*at].clone()).collect::<Vec<_>>()
-    };
-    let classes: Vec<Vec<String>> = split.iter().map(class).collect();
-    let named = split.into_iter().zip(labels(&classes, 3));
-    named.map(|((cause, members), terms)| FailureGroup { cause, members, terms }).collect()
+    named(joined(found), &space)
 }
 
-/// Terms of the question, without instructions to readers of traces.
-fn topic_terms(trace: &ObservedTrace) -> Vec<String> {
-    let mut found = terms(&without_instructions(&trace.question));
-    found.retain(|term| term.chars().all(|c| c.is_alphabetic() || c == '_') && term.len() <= 24);
+/// The traces that count as failures, by kind. A tool's errors count without a complaint only where
+/// they are frequent.
+fn by_kind(traces: &[ObservedTrace]) -> BTreeMap<FailureKind<'_>, Vec<usize>> {
+    let errors = failing_tools(traces);
+    let mut found: BTreeMap<FailureKind<'_>, Vec<usize>> = BTreeMap::new();
+    for (at, trace) in traces.iter().enumerate() {
+        let failing = trace.failing_tool().map(|call| call.name.as_str());
+        let standing = match trace.standing() {
+            Standing::Fine => continue,
+            Standing::ToolFailed if failing.is_none_or(|tool| !errors.contains(tool)) => continue,
+            Standing::ToolFailed | Standing::Failed => Standing::Failed,
+            Standing::Misjudged => Standing::Misjudged,
+        };
+        let tool = trace.main_tool().filter(|name| is_identifier(name));
+        let kind = FailureKind {
+            sub_agent: trace.sub_agent().filter(|name| is_identifier(name)),
+            tool,
+            standing,
+            fails: standing == Standing::Failed && failing.is_some(),
+        };
+        found.entry(kind).or_default().push(at);
+    }
     found
-}
-
-/// Returns whether a name has the form of an identifier: other names are not repeated.
-pub fn is_identifier(name: &str) -> bool {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || "_-.:/".contains(c);
-    !name.is_empty() && name.len() <= 64 && name.chars().all(is_part)
 }
 
 /// Tools whose error rate is above the limit, with 95% confidence.
@@ -86,94 +102,61 @@ fn failing_tools(traces: &[ObservedTrace]) -> BTreeSet<String> {
         let lower = share(failed, all).and_then(|share| share.interval).map(|bounds| bounds.lower);
         lower.is_some_and(|lower| lower > TOOL_ERRORS)
     };
-    calls
-        .into_iter()
-        .filter(|(_, count)| is_high(*count))
-        .map(|(name, _)| name.to_owned())
-        .collect()
+    let high = calls.into_iter().filter(|(_, count)| is_high(*count));
+    high.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// The tool that most successful traces with a similar question call.
-fn usual_tool(traces: &[ObservedTrace], points: &[Option<Vec<f64>>], at: usize) -> Option<String> {
-    let point = points[at].as_ref()?;
-    let mut similar: Vec<(f64, usize)> = Vec::new();
-    for (other, its) in points.iter().enumerate() {
-        if traces[other].standing() == Standing::Fine
-            && let Some(its) = its
-        {
-            let likeness = dot(point, its);
-            if likeness >= SAME_TOPIC {
-                similar.push((likeness, other));
-            }
+/// The cause of a part, from its traces of the week; of all weeks where the week has too few.
+fn cause_of(
+    part: &[usize],
+    traces: &[ObservedTrace],
+    (space, phrases): (&TopicSpace, &FailurePhrases),
+) -> Cause {
+    let of_week: Vec<usize> =
+        part.iter().copied().filter(|at| traces[*at].weeks_ago == 0).collect();
+    let chosen = if of_week.len() < 3 { part } else { &of_week };
+    let usual = space.usual_tool(chosen, traces).filter(|name| is_identifier(name));
+    let members: Vec<&ObservedTrace> = chosen.iter().map(|at| &traces[*at]).collect();
+    diagnose(&GroupFeatures::of(&members, usual.as_deref(), phrases))
+}
+
+type Found<'a> = (Option<&'a str>, Cause, Vec<usize>);
+
+/// Joins parts with a cause that names a tool or a behaviour: one change mends all of their topics.
+fn joined(found: Vec<Found<'_>>) -> Vec<Found<'_>> {
+    let mut whole: BTreeMap<(Option<&str>, Cause), Vec<usize>> = BTreeMap::new();
+    let mut apart = Vec::new();
+    for (sub_agent, cause, members) in found {
+        if cause.tool().is_some() || matches!(cause, Cause::Behaviour(Some(_))) {
+            whole.entry((sub_agent, cause)).or_default().extend(members);
+        } else {
+            apart.push((sub_agent, cause, members));
         }
     }
-    similar.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
-    similar.truncate(15);
-    if similar.len() < 3 {
-        return None;
-    }
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for (_, other) in &similar {
-        let names: BTreeSet<&str> =
-            traces[*other].tools.iter().map(|call| call.name.as_str()).collect();
-        names.into_iter().for_each(|name| *counts.entry(name).or_default() += 1);
-    }
-    let (tool, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
-    (float(count) >= USUAL * float(similar.len())).then(|| tool.to_owned())
+    let whole = whole.into_iter().map(|((sub_agent, cause), members)| (sub_agent, cause, members));
+    whole.chain(apart).collect()
 }
 
-/// Splits failures by topic: clusters, then those with close centres merged. Messages without terms
-/// are one group.
-fn by_topic(points: &[Option<Vec<f64>>], members: Vec<usize>) -> Vec<Vec<usize>> {
-    let own: Vec<Option<Vec<f64>>> = members.iter().map(|at| points[*at].clone()).collect();
-    let mut parts: Vec<Vec<usize>> = Vec::new();
-    let mut wordless = Vec::new();
-    for (at, group) in members.into_iter().zip(clusters(&own)) {
-        match group {
-            Some(group) => {
-                if parts.len() <= group {
-                    parts.resize(group + 1, Vec::new());
-                }
-                parts[group].push(at);
-            }
-            None => wordless.push(at),
+fn named(found: Vec<Found<'_>>, space: &TopicSpace) -> Vec<FailureGroup> {
+    let class = |(.., members): &Found<'_>| {
+        members.iter().flat_map(|at| space.texts[*at].clone()).collect::<Vec<_>>()
+    };
+    let classes: Vec<Vec<String>> = found.iter().map(class).collect();
+    let mut same: BTreeMap<(Option<&str>, Cause), usize> = BTreeMap::new();
+    for (sub_agent, cause, _) in &found {
+        *same.entry((*sub_agent, cause.clone())).or_default() += 1;
+    }
+    let named = found.into_iter().zip(labels(&classes, 3));
+    let group = |((sub_agent, cause, mut members), terms): (Found<'_>, Vec<String>)| {
+        members.sort_unstable();
+        let is_one = same.get(&(sub_agent, cause.clone())) == Some(&1);
+        FailureGroup {
+            topic: terms.first().filter(|_| !is_one).cloned(),
+            sub_agent: sub_agent.map(str::to_owned),
+            cause,
+            members,
+            terms,
         }
-    }
-    while let Some((one, other)) = closest_pair(points, &parts) {
-        let moved = parts.remove(other);
-        parts[one].extend(moved);
-    }
-    if !wordless.is_empty() {
-        parts.push(wordless);
-    }
-    parts
-}
-
-fn closest_pair(points: &[Option<Vec<f64>>], parts: &[Vec<usize>]) -> Option<(usize, usize)> {
-    let centres: Vec<Vec<f64>> = parts.iter().map(|part| centre(points, part)).collect();
-    let mut best: Option<(f64, usize, usize)> = None;
-    for one in 0..centres.len() {
-        for other in one + 1..centres.len() {
-            let likeness = dot(&centres[one], &centres[other]);
-            if likeness >= SAME_TOPIC && best.is_none_or(|(most, ..)| likeness > most) {
-                best = Some((likeness, one, other));
-            }
-        }
-    }
-    best.map(|(_, one, other)| (one, other))
-}
-
-/// The unit vector of a group's centre.
-fn centre(points: &[Option<Vec<f64>>], part: &[usize]) -> Vec<f64> {
-    let mut sum: Vec<f64> = Vec::new();
-    for point in part.iter().filter_map(|at| points[*at].as_ref()) {
-        sum.resize(point.len(), 0.0);
-        sum.iter_mut().zip(point).for_each(|(sum, value)| *sum += value);
-    }
-    let length = dot(&sum, &sum).sqrt().max(1e-12);
-    sum.into_iter().map(|value| value / length).collect()
-}
-
-fn dot(one: &[f64], other: &[f64]) -> f64 {
-    one.iter().zip(other).map(|(a, b)| a * b).sum()
+    };
+    named.map(group).collect()
 }

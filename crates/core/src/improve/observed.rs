@@ -15,7 +15,13 @@ pub struct ObservedTrace {
     pub signals: Signals,
     pub release: Option<String>,
     pub model: Option<String>,
-    /// Traces that it stands for: the inverse of the probability that it was drawn for review.
+    pub user: Option<String>,
+    /// Names of the agents that worked on it, the outermost first.
+    pub agents: Vec<String>,
+    /// Names of the prompts that its model steps used.
+    pub prompts: Vec<String>,
+    /// Traces that it stands for: the inverse of the probability that it was drawn for review, where
+    /// only the draw made it known.
     pub weight: f64,
 }
 
@@ -53,9 +59,8 @@ impl ObservedTrace {
     /// Returns how it counts. A person's answer precedes feedback, which precedes the judge; a judge
     /// alone proves nothing.
     pub fn standing(&self) -> Standing {
-        let Signals { correct, thumb, quality, .. } = self.signals;
-        let judged_bad =
-            quality.is_some_and(|quality| quality < crate::review::category::GOOD_FROM);
+        let Signals { correct, thumb, .. } = self.signals;
+        let judged_bad = self.judged_good() == Some(false);
         match (correct, thumb) {
             (Some(false), _) | (None, Some(false)) => Standing::Failed,
             (Some(true), _) | (None, Some(true)) if judged_bad => Standing::Misjudged,
@@ -72,6 +77,21 @@ impl ObservedTrace {
         };
         let mut failed = self.tools.iter().enumerate().filter(|(_, call)| call.failed);
         failed.find(|(at, call)| is_last(*at, call)).map(|(_, call)| call)
+    }
+
+    /// Returns the tool that it is about: the one that failed, else the last one.
+    pub fn main_tool(&self) -> Option<&str> {
+        self.failing_tool().or(self.tools.last()).map(|call| call.name.as_str())
+    }
+
+    /// Returns the innermost agent that worked on it.
+    pub fn sub_agent(&self) -> Option<&str> {
+        self.agents.last().map(String::as_str)
+    }
+
+    /// Returns whether the judge scored it high; `None` without a judge's score.
+    pub fn judged_good(&self) -> Option<bool> {
+        self.signals.quality.map(|quality| quality >= crate::review::category::GOOD_FROM)
     }
 
     /// Returns whether a tool was called.

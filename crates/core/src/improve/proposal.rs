@@ -3,10 +3,17 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::code::{CodeFile, find_judge, find_model, find_prompt, find_tool};
+use super::affected::AffectedUsers;
+use super::code::{
+    CodeFile, CodeLine, find_judge, find_knowledge, find_model, find_prompt, find_registry,
+    find_tool,
+};
 use super::diagnosis::{Cause, Component};
+use super::features::is_identifier;
 use super::group::{FailureGroup, groups};
+use super::insertion::inserted;
 use super::observed::{ObservedTrace, Standing};
+use super::phrases::FailurePhrases;
 use super::wording;
 use crate::stats::float;
 use crate::stats::interval::wilson_of;
@@ -77,10 +84,13 @@ pub struct Proposal {
     pub title: String,
     pub reason: String,
     pub change: String,
-    /// Ids of traces.
+    /// The change as a unified diff, where it is an insertion into a file that exists.
+    pub diff: Option<String>,
+    /// Ids of traces; those that people commented first.
     pub evidence: Vec<String>,
     /// Failures of the week.
     pub failures: usize,
+    pub affected: AffectedUsers,
     pub impact: Impact,
     pub effort: Effort,
     pub priority: f64,
@@ -97,52 +107,71 @@ pub struct ProposalInput<'a> {
     /// Traces of the week, also those that were not read.
     pub traffic: usize,
     pub code: &'a [CodeFile],
+    pub phrases: &'a FailurePhrases,
+}
+
+/// Sorts proposals: highest priority first; of two with the same the one with the higher impact, then
+/// by id.
+pub fn sort(proposals: &mut [Proposal]) {
+    proposals.sort_by(|one, other| {
+        let by_priority = other.priority.total_cmp(&one.priority);
+        let by_impact = other.impact.value.total_cmp(&one.impact.value);
+        by_priority.then(by_impact).then_with(|| one.id.cmp(&other.id))
+    });
 }
 
 /// Proposes changes, highest priority first.
 pub fn propose(input: ProposalInput<'_>) -> Vec<Proposal> {
     let mut found: Vec<Proposal> = Vec::new();
-    for group in groups(input.traces) {
+    for group in groups(input.traces, input.phrases) {
         let Some(proposal) = one(&group, input) else { continue };
         if found.iter().all(|known| known.id != proposal.id) {
             found.push(proposal);
         }
     }
-    found.sort_by(|one, other| other.priority.total_cmp(&one.priority).then(one.id.cmp(&other.id)));
+    sort(&mut found);
     found
 }
 
 fn one(group: &FailureGroup, input: ProposalInput<'_>) -> Option<Proposal> {
     let members = group.members.iter().map(|at| &input.traces[*at]);
-    let of_week: Vec<&ObservedTrace> = members.filter(|trace| trace.weeks_ago == 0).collect();
+    let mut of_week: Vec<&ObservedTrace> = members.filter(|trace| trace.weeks_ago == 0).collect();
+    of_week.sort_by_key(|trace| (trace.signals.comments.is_empty(), trace.id.as_str()));
     let sessions: BTreeSet<&str> =
         of_week.iter().map(|trace| trace.session.as_deref().unwrap_or(&trace.id)).collect();
     if of_week.len() < MIN_TRACES || sessions.len() < MIN_SESSIONS {
         return None;
     }
-    let is_sure = |trace: &&&ObservedTrace| {
-        let judged_bad = trace.signals.quality.is_some_and(|quality| quality < 0.5);
-        trace.signals.is_reviewed() || judged_bad
-    };
+    let is_sure =
+        |trace: &&&ObservedTrace| trace.signals.is_reviewed() || trace.judged_good() == Some(false);
     if group.cause.is_inferred() && of_week.iter().filter(is_sure).count() < MIN_REVIEWED {
         return None;
     }
     let component = group.cause.component();
     let (impact, effort) = (impact(&of_week, input.traffic), Effort::of(component));
+    let known = match &group.cause {
+        Cause::Behaviour(Some(name)) => input.phrases.instruction(name),
+        _ => None,
+    };
+    let instruction = wording::instruction(&group.cause, &group.terms, known);
+    let lines = lines(group, &of_week, input);
+    let diff = lines.first().zip(instruction.as_deref());
     Some(Proposal {
-        id: id(input.agent, &group.cause, &group.terms),
+        id: id(input.agent, group),
         component,
         agent: input.agent.to_owned(),
         title: wording::title(&group.cause, &group.terms),
         reason: wording::reason(&group.cause),
-        change: wording::change(&group.cause, &group.terms),
+        change: wording::change(&group.cause, &group.terms, instruction.as_deref()),
+        diff: diff.and_then(|(line, instruction)| inserted(line, instruction)),
         evidence: of_week.iter().take(MAX_EVIDENCE).map(|trace| trace.id.clone()).collect(),
         failures: of_week.len(),
+        affected: AffectedUsers::of(group, input.traces),
         impact,
         effort,
         priority: impact.value / effort.number(),
         trend: trend(group, input.traces),
-        files: files(&group.cause, &of_week, input.code),
+        files: lines.iter().map(CodeLine::cited).collect(),
     })
 }
 
@@ -176,25 +205,46 @@ fn trend(group: &FailureGroup, traces: &[ObservedTrace]) -> Trend {
     }
 }
 
-fn files(cause: &Cause, members: &[&ObservedTrace], code: &[CodeFile]) -> Vec<String> {
-    let prompt = || find_prompt(code);
-    let tool = cause.tool().and_then(|tool| find_tool(code, tool));
-    let found = match cause {
-        Cause::ToolFails(_) | Cause::ToolEmpty(_) | Cause::WrongData(_) => vec![tool],
+/// Lines of the code that the change is about, the one to change first.
+fn lines<'a>(
+    group: &FailureGroup,
+    members: &[&ObservedTrace],
+    input: ProposalInput<'a>,
+) -> Vec<CodeLine<'a>> {
+    let code = input.code;
+    let sub_agent = group.sub_agent.as_deref();
+    let prompt = || {
+        let recorded = members.iter().flat_map(|trace| &trace.prompts).map(String::as_str);
+        let names: Vec<&str> = sub_agent.into_iter().chain(recorded).chain([input.agent]).collect();
+        find_prompt(code, &names)
+    };
+    let tool = || group.cause.tool().and_then(|tool| find_tool(code, tool));
+    let found = match &group.cause {
+        Cause::ToolFails(_) | Cause::ToolEmpty(_) | Cause::WrongData(_) => vec![tool()],
         Cause::Ungrounded(_) => {
             let model = members.iter().find_map(|trace| trace.model.as_deref());
-            vec![model.and_then(|model| find_model(code, model)).or_else(prompt)]
+            let line = model.and_then(|model| find_model(code, model, sub_agent));
+            vec![line.or_else(prompt)]
         }
-        Cause::NotCalled(_) => vec![prompt(), tool],
-        Cause::Unanswered | Cause::Behaviour => vec![prompt()],
-        Cause::Misjudged => vec![find_judge(code)],
+        Cause::MissingTool(_) => {
+            let calls = input.traces.iter().flat_map(|trace| &trace.tools);
+            let names: BTreeSet<&str> =
+                calls.map(|call| call.name.as_str()).filter(|name| is_identifier(name)).collect();
+            vec![find_registry(code, &names), tool()]
+        }
+        Cause::NotCalled(_) => vec![prompt(), tool()],
+        Cause::Unanswered => vec![find_knowledge(code).or_else(prompt)],
+        Cause::Behaviour(_) => vec![prompt()],
+        Cause::Misjudged | Cause::Lenient => vec![find_judge(code)],
     };
     found.into_iter().flatten().collect()
 }
 
-fn id(agent: &str, cause: &Cause, terms: &[String]) -> String {
-    let topic = if cause.is_by_topic() { terms.first().map_or("", String::as_str) } else { "" };
-    let whole = [agent, &cause.key(), topic].join("\u{0}");
+/// Of what does not depend on counts: the same in every week.
+fn id(agent: &str, group: &FailureGroup) -> String {
+    let sub_agent = group.sub_agent.as_deref().unwrap_or_default();
+    let topic = group.topic.as_deref().unwrap_or_default();
+    let whole = [agent, sub_agent, &group.cause.key(), topic].join("\u{0}");
     let hash = Sha256::digest(whole.as_bytes());
     hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -19,6 +19,8 @@ pub struct FeedbackReport {
     pub proposals: Vec<Proposal>,
     /// Events of the week.
     pub events: Vec<Value>,
+    /// Traces that were not read because there were too many: the oldest.
+    pub left_out: usize,
     #[serde(skip)]
     pub metrics: Vec<(String, WeeklyMetrics)>,
 }
@@ -38,6 +40,10 @@ impl FeedbackReport {
         }
         if self.proposals.is_empty() {
             text += "\nNo proposals: no pattern has three failed traces of two sessions.\n";
+        }
+        if self.left_out > 0 {
+            text +=
+                &format!("\n{} traces were left out: too many for one report.\n", self.left_out);
         }
         for (number, proposal) in (1..).zip(&self.proposals) {
             text += &format!("\n{THIN}\n{}", proposal_text(number, proposal));
@@ -71,12 +77,18 @@ impl FeedbackReport {
                 escaped(change)
             );
             text += &format!(
-                "- Evidence: {}\n- Impact: {}\n- Effort: {}\n- Files: {}\n",
+                "- Evidence: {}\n- Affected: {}\n- Impact: {}\n- Effort: {}\n- Files: {}\n",
                 escaped(&proposal.evidence.join(", ")),
+                escaped(&affected(proposal)),
                 impact(proposal),
                 effort(proposal.effort),
                 escaped(&files(proposal))
             );
+            if let Some(diff) = &proposal.diff {
+                // Indented: no line of a prompt ends the block.
+                let lines = diff.lines().map(|line| format!("    {line}\n"));
+                text += &format!("\n{}", lines.collect::<String>());
+            }
         }
         printable(&text)
     }
@@ -106,20 +118,40 @@ fn proposal_text(number: usize, proposal: &Proposal) -> String {
     let shown: Vec<&str> = proposal.evidence.iter().take(3).map(String::as_str).collect();
     let trend = format!("{:?}", proposal.trend).to_lowercase();
     format!(
-        "PROPOSAL {number}  [Priority: {:.4}]  [Component: {}]\n{THIN}\nCluster:    {} ({} failures this week, {trend})\nAgent:      {}\nRoot cause: {}\n            {}\nProposal:   {}\nEvidence:   {} ({} traces)\nImpact:     {}\nEffort:     {}\n",
+        "PROPOSAL {number}  [Priority: {:.4}]  [Component: {}]\n{THIN}\nCluster:    {} ({} failures this week, {trend})\nAgent:      {}\nAffected:   {}\nRoot cause: {}\n            {}\nProposal:   {}\n{}Evidence:   {} ({} traces)\nImpact:     {}\nEffort:     {}\n",
         proposal.priority,
         proposal.component.title(),
         proposal.title,
         proposal.failures,
         proposal.agent,
+        affected(proposal),
         proposal.reason,
         files(proposal),
         proposal.change,
+        diff_text(proposal),
         shown.join(", "),
         proposal.evidence.len(),
         impact(proposal),
         effort(proposal.effort),
     )
+}
+
+/// The diff below the change.
+fn diff_text(proposal: &Proposal) -> String {
+    let diff = proposal.diff.as_deref().unwrap_or_default();
+    diff.lines().map(|line| format!("            {line}\n")).collect()
+}
+
+fn affected(proposal: &Proposal) -> String {
+    let affected = &proposal.affected;
+    let users = match affected.users {
+        0 => format!("{} sessions", affected.sessions),
+        users => format!("{users} users in {} sessions", affected.sessions),
+    };
+    match &affected.since_release {
+        Some(release) => format!("{users}, since release {release}"),
+        None => users,
+    }
 }
 
 fn files(proposal: &Proposal) -> String {

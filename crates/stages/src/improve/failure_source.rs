@@ -11,6 +11,7 @@ use ratchet_core::record::score::{Score, ScoreTarget};
 use ratchet_remote::langfuse::client::{
     ObservationFilter, Position, ScoreFilter, TimeWindow, TraceRef, TraceRefFilter,
 };
+use ratchet_store::catalog::Agent;
 
 use crate::source::{Source, SourceResult};
 
@@ -28,14 +29,37 @@ pub(super) struct AgentTraces {
     /// Traces of the reported week.
     pub(super) traffic: usize,
     pub(super) traces: Vec<ObservedTrace>,
+    /// Traces that were not read because there were too many.
+    pub(super) left_out: usize,
 }
 
-/// Reads the weeks up to the reported one, by agent. `weights` are the inverse probabilities of drawn
+/// What traces without an agent are listed under.
+pub(super) const UNNAMED: &str = "unnamed";
+
+/// Names of agents by their aliases.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AgentNames(BTreeMap<String, String>);
+
+impl AgentNames {
+    pub(super) fn new(agents: Vec<Agent>) -> Self {
+        let named = agents.into_iter().flat_map(|agent| {
+            let aliases = agent.settings.aliases.into_iter();
+            aliases.map(move |alias| (alias, agent.name.clone())).collect::<Vec<_>>()
+        });
+        Self(named.collect())
+    }
+
+    fn of<'a>(&'a self, name: &'a str) -> &'a str {
+        self.0.get(name).map_or(name, String::as_str)
+    }
+}
+
+/// Reads the weeks up to the reported one, by agent, the reported one first. `weights` are the inverse probabilities of drawn
 /// traces.
 pub(super) async fn collect(
     source: &Source,
     week: &Week,
-    agent: Option<&str>,
+    (agent, names): (Option<&str>, &AgentNames),
     weights: &BTreeMap<String, f64>,
 ) -> SourceResult<BTreeMap<String, AgentTraces>> {
     let weeks: Vec<Week> = std::iter::successors(Some(week.clone()), |week| Some(week.before()))
@@ -52,47 +76,61 @@ pub(super) async fn collect(
     let said = by_trace(&scores);
     let (mut scored, mut unscored) = (0, 0);
     let mut found: BTreeMap<String, AgentTraces> = BTreeMap::new();
-    for (id, trace) in refs {
-        let name = trace.agent.clone().unwrap_or_else(|| "unnamed".to_owned());
-        if agent.is_some_and(|agent| agent != name) || !trace.environment.is_production_traffic() {
+    for (weeks_ago, trace) in newest_first(refs, &weeks) {
+        let name = trace.agent.as_ref().map_or(UNNAMED, |name| names.of(name)).to_owned();
+        if agent.is_some_and(|agent| names.of(agent) != name) {
             continue;
         }
-        let Some(weeks_ago) = weeks
-            .iter()
-            .position(|week| week.start() <= trace.timestamp && trace.timestamp < week.end())
-        else {
-            continue;
-        };
         let of_agent = found.entry(name).or_default();
         of_agent.traffic += usize::from(weeks_ago == 0);
-        let signals = said.get(&id).cloned();
-        let is_read = match &signals {
-            Some(_) => {
-                scored += 1;
-                scored <= MAX_SCORED
-            }
-            None => {
-                weeks_ago == 0 && {
-                    unscored += 1;
-                    unscored <= MAX_UNSCORED
-                }
-            }
+        let signals = said.get(&trace.trace).cloned();
+        let (count, most) = if signals.is_some() {
+            (&mut scored, MAX_SCORED)
+        } else {
+            (&mut unscored, MAX_UNSCORED)
         };
-        if !is_read {
+        if signals.is_none() && weeks_ago > 0 {
             continue;
         }
-        let Some(observed) = observe(source, &id).await? else { continue };
-        let weight = weights.get(&id.to_string()).copied().unwrap_or(1.0);
+        *count += 1;
+        if *count > most {
+            of_agent.left_out += 1;
+            continue;
+        }
+        let Some(observed) = observe(source, &trace.trace).await? else { continue };
+        let signals = signals.unwrap_or_default();
         of_agent.traces.push(ObservedTrace {
             session: trace.session.map(|session| session.to_string()),
+            user: trace.user,
             release: trace.release,
             weeks_ago,
-            weight,
-            signals: signals.unwrap_or_default(),
+            weight: weight(&signals, weights.get(&trace.trace.to_string())),
+            signals,
             ..observed
         });
     }
     Ok(found)
+}
+
+/// How many traces a trace stands for. What users said is known of all traces: only what the draw
+/// alone made known stands for others.
+fn weight(signals: &Signals, drawn: Option<&f64>) -> f64 {
+    if signals.thumb.is_some() { 1.0 } else { drawn.copied().unwrap_or(1.0) }
+}
+
+/// Production traces with how many weeks ago they were, the reported week first: limits leave out old
+/// ones.
+fn newest_first(refs: BTreeMap<TraceId, TraceRef>, weeks: &[Week]) -> Vec<(usize, TraceRef)> {
+    let week_of = |trace: &TraceRef| {
+        weeks
+            .iter()
+            .position(|week| week.start() <= trace.timestamp && trace.timestamp < week.end())
+    };
+    let production = refs.into_values().filter(|trace| trace.environment.is_production_traffic());
+    let mut sorted: Vec<(usize, TraceRef)> =
+        production.filter_map(|trace| Some((week_of(&trace)?, trace))).collect();
+    sorted.sort_by(|one, other| (one.0, &one.1.trace).cmp(&(other.0, &other.1.trace)));
+    sorted
 }
 
 async fn refs(source: &Source, between: TimeWindow) -> SourceResult<BTreeMap<TraceId, TraceRef>> {
@@ -157,6 +195,8 @@ async fn observe(source: &Source, id: &TraceId) -> SourceResult<Option<ObservedT
             &Role::Assistant,
         ),
         tools: tools(&observations),
+        agents: agents(&observations),
+        prompts: prompts(&observations),
         model: model_step.and_then(|one| one.model.clone()),
         ..ObservedTrace::default()
     }))
@@ -180,6 +220,17 @@ fn message_text(message: &ChatMessage) -> String {
         _ => None,
     };
     message.parts.iter().filter_map(text).collect::<Vec<_>>().join(" ")
+}
+
+/// Agents in the order in which they began: an inner one begins after the outer one.
+fn agents(observations: &[Observation]) -> Vec<String> {
+    let agents = observations.iter().filter(|one| one.kind == ObservationKind::Agent);
+    agents.filter_map(|one| one.name.clone()).collect()
+}
+
+fn prompts(observations: &[Observation]) -> Vec<String> {
+    let links = observations.iter().filter_map(|one| one.prompt.as_ref());
+    links.map(|link| link.name.clone()).collect()
 }
 
 /// The tool calls of a trace. Clients without tool observations record them as spans.

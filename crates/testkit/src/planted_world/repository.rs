@@ -3,14 +3,23 @@ use std::path::Path;
 
 use super::PlantedDefect;
 
-/// Writes the files. Blocks of a defect depend on whether it is there.
-pub(super) fn write(folder: &Path, is_active: impl Fn(PlantedDefect) -> bool) {
+/// The files as (path, text). Blocks of a defect depend on whether it is there.
+pub(super) fn files(is_active: impl Fn(PlantedDefect) -> bool) -> Vec<(String, String)> {
     let text = include_str!("../../fixtures/planted_world/repository.toml");
     let data: toml::Table = toml::from_str(text).unwrap();
-    for file in data["file"].as_array().unwrap() {
-        let path = folder.join(file["path"].as_str().unwrap());
+    let file = |file: &toml::Value| {
+        let text = rendered(file["text"].as_str().unwrap(), &is_active);
+        (file["path"].as_str().unwrap().to_owned(), text)
+    };
+    data["file"].as_array().unwrap().iter().map(file).collect()
+}
+
+/// Writes files below a folder.
+pub(super) fn write(folder: &Path, files: Vec<(String, String)>) {
+    for (path, text) in files {
+        let path = folder.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, rendered(file["text"].as_str().unwrap(), &is_active)).unwrap();
+        fs::write(path, text).unwrap();
     }
 }
 

@@ -8,6 +8,8 @@ use crate::seeded_random::SeededRandom;
 /// Sessions of each topic in a week; each has one or two traces.
 const SESSIONS: usize = 24;
 const MINUTE: i64 = 60_000_000_000;
+/// The model of all steps.
+pub(super) const MODEL: &str = "small-fast-1";
 const RELEASES: [&str; 3] = ["2.0.0", "2.1.0", "2.2.0"];
 
 /// One recorded request with its hidden truth.
@@ -31,19 +33,28 @@ pub struct PlantedTrace {
     pub quality: f64,
     /// Whether a person answered about it.
     pub is_reviewed: bool,
+    pub(super) sub_agent: String,
+    pub(super) call: Option<PlantedCall>,
     start: Timestamp,
-    sub_agent: String,
-    tool: Option<PlantedCall>,
 }
 
 /// A tool call.
 #[derive(Clone, Debug)]
-struct PlantedCall {
-    name: String,
+pub(super) struct PlantedCall {
+    pub(super) name: String,
+    pub(super) error: Option<String>,
     arguments: Value,
     result: Value,
-    error: Option<String>,
     millis: i64,
+}
+
+impl PlantedCall {
+    pub(super) fn output(&self) -> Value {
+        match &self.error {
+            Some(error) => json!({ "error": error }),
+            None => self.result.clone(),
+        }
+    }
 }
 
 /// Generates the traffic of a week, from 0.
@@ -137,7 +148,7 @@ impl SessionStory<'_> {
             is_reviewed,
             start,
             sub_agent: self.texts.of_topic(self.topic, "agent").to_owned(),
-            tool: self.call(defect, slots, random),
+            call: self.call(defect, slots, random),
         }
     }
 
@@ -196,7 +207,7 @@ impl PlantedTrace {
 
     /// The name of the tool that was called, and whether the call failed.
     pub fn tool(&self) -> Option<(&str, bool)> {
-        self.tool.as_ref().map(|call| (call.name.as_str(), call.error.is_some()))
+        self.call.as_ref().map(|call| (call.name.as_str(), call.error.is_some()))
     }
 
     /// Returns the ingestion events: trace, observations and scores.
@@ -232,7 +243,7 @@ impl PlantedTrace {
     }
 
     fn observations(&self) -> Vec<Value> {
-        let millis = self.tool.as_ref().map_or(0, |call| call.millis);
+        let millis = self.call.as_ref().map_or(0, |call| call.millis);
         let at = |millis: i64| self.start.plus_nanos(millis * 1_000_000);
         let (called, done) = (at(300 + millis), at(1_500 + millis));
         let trace = json!({
@@ -254,7 +265,7 @@ impl PlantedTrace {
         });
         let generation = json!({
             "id": self.part("generation"), "traceId": self.id, "name": "answer",
-            "parentObservationId": self.part("sub"), "model": "small-fast-1",
+            "parentObservationId": self.part("sub"), "model": MODEL,
             "input": [{"role": "user", "content": self.input}], "output": self.output,
             "startTime": called.to_string(), "endTime": done.to_string(),
             "environment": "production",
@@ -265,7 +276,7 @@ impl PlantedTrace {
             event("agent-create", self.start, &root),
             event("agent-create", at(100), &sub_agent),
         ];
-        events.extend(self.tool.as_ref().map(|call| self.tool_event(call, (at(200), called))));
+        events.extend(self.call.as_ref().map(|call| self.tool_event(call, (at(200), called))));
         events.push(event("generation-create", called, &generation));
         events
     }
@@ -274,11 +285,10 @@ impl PlantedTrace {
         let mut body = json!({
             "id": self.part("tool"), "traceId": self.id, "name": call.name,
             "parentObservationId": self.part("sub"), "input": call.arguments,
-            "output": call.result, "startTime": start.to_string(), "endTime": end.to_string(),
+            "output": call.output(), "startTime": start.to_string(), "endTime": end.to_string(),
             "environment": "production",
         });
         if let Some(error) = &call.error {
-            body["output"] = json!({ "error": error });
             body["level"] = json!("ERROR");
             body["statusMessage"] = json!(error);
         }
