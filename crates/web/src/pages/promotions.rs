@@ -118,7 +118,7 @@ async fn listed(web: &Web, ctx: &RequestContext, entered: &Entered) -> PageResul
         " of agent versions, newest first."
     };
     page.body = html! {
-        @if rows.is_empty() { (nothing(&ctx)) } @else { (overview(rows)) }
+        @if rows.is_empty() { (nothing(ctx)) } @else { (overview(rows)) }
         @if total > number.saturating_mul(ROWS) {
             p { a href=(ctx.here().with("page", (number + 1).to_string())) { "Older" } }
         }

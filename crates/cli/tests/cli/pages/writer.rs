@@ -49,12 +49,6 @@ impl Writer<'_> {
         self.post("/api/public/ingestion", &json!({ "batch": batch }));
     }
 
-    /// Reads a page.
-    #[track_caller]
-    pub(super) fn page(&self, path: &str) -> String {
-        self.send(http::get(path), path).text()
-    }
-
     /// Sends a form of a page, as a browser without scripts does, and tells where it leads.
     #[track_caller]
     pub(super) fn submit(&self, page: &str, action: &str, fields: &[(&str, &str)]) -> String {
