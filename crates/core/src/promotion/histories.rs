@@ -421,7 +421,7 @@ fn a_required_promotion_needs_the_global_dataset_and_the_accuracy_of_the_policy(
     let lax = GateResult { min_accuracy: Some(0.1), ..world.gate(0, 3) };
     world.apply(0, Action::Gate(lax)).result.unwrap();
     let refused = world.apply(0, Action::Start).result.unwrap_err().to_string();
-    assert!(refused.contains("demanded an accuracy of 10%"), "{refused}");
+    assert!(refused.contains("demanded an accuracy of 10.0%"), "{refused}");
     assert!(refused.contains("--min-accuracy 0.7"), "{refused}");
     world.promotions[1].dataset = "shop-easy".to_owned();
     let gate = world.gate(1, 3);

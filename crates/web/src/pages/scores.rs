@@ -100,7 +100,9 @@ fn row(sample: &Sample, part: &ScoreSummary, ctx: &RequestContext) -> Row {
             part.decider.name(),
             part.data_type.as_str(),
             score_summary::judge_words(&part.judge).map(|judge| judge.exact).unwrap_or_default()
-        ),
+        )
+        .trim_end()
+        .to_owned(),
         link: Some(link),
         cells: vec![
             html! { bdi title=(sample.name) { (ratchet_core::record::limit::elide(&sample.name, 80)) } },

@@ -310,7 +310,7 @@ async fn a_locked_prompt_says_why_it_is_not_set_as_production() {
         page.check(200, "only by promotion or rollback of agent");
         assert!(!page.text.contains("Set as production"), "{}", page.text);
     }
-    let fields = [("version", "2"), ("label", "production")];
+    let fields = [("version", "2"), ("label", "production"), ("confirmed", "yes")];
     let moved = ben.post("/project/shop/prompts/shop/label", &fields).await;
     moved.check(409, "only by promotion or rollback");
     assert_eq!(production(&site).await, Some(1));

@@ -439,7 +439,9 @@ impl Check<'_> {
     /// The sentences that say a direction in words.
     fn sentences(&self, report: &WeekReport) {
         let headline = report.headline();
-        assert!(headline.starts_with(&format!("{} sessions scored", self.scored())), "{headline}");
+        let all = self.ledger.sessions.values().filter(|it| it.week == self.week).count();
+        let scored = format!("{} of {all} sessions scored", self.scored());
+        assert!(headline.starts_with(&scored), "{headline}");
         let overall =
             format!("overall quality {:.2}", mean(&self.values("overall_quality", self.week)));
         assert!(headline.contains(&overall), "{headline}");

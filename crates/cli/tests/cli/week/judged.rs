@@ -39,7 +39,7 @@ criteria = "Did it get there?"
 pub(super) fn plain(mark: f64) -> Value {
     let said = "The tests were never run.";
     json!({"task_completion": {
-        "score": mark, "rationale": said, "evidence": [1], "confidence": 0.9,
+        "score": mark, "rationale": said, "evidence": [1, 2], "confidence": 0.9,
     }})
 }
 

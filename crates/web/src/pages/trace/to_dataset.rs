@@ -126,7 +126,7 @@ async fn page(
         form.maker method="post" action=(forms::action(ctx, subject, "dataset")) {
             (forms::hidden(ctx, subject))
             (dataset_fields(values, datasets.iter().map(|dataset| dataset.name.as_str())))
-            h3 { "Input" }
+            h2 { "Input" }
             (input(subject))
             (expected_output(ctx, subject, values))
             p.actions {
