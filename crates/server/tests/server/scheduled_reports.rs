@@ -1,6 +1,7 @@
 //! Scheduled weekly reports on a remote Langfuse, which a second Ratchet server stands in for, and
 //! on a part of a project.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -166,6 +167,14 @@ async fn the_sunday_run_scores_and_reports_on_another_server() {
     let told = message["data"]["text"].as_str().unwrap();
     let labels = "3 sessions wait for labels: https://ratchet.test/project/shop/labels";
     assert!(told.ends_with(labels), "{told}");
+    let scores = langfuse.get("/api/public/v2/scores?name=overall_quality").send().await.json();
+    let sessions: BTreeSet<&str> = scores["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|score| score["sessionId"].as_str())
+        .collect();
+    assert_eq!(sessions, BTreeSet::from(["support-0", "support-1", "support-2"]), "{scores}");
 
     langfuse.stop().await;
 }
