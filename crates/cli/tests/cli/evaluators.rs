@@ -151,7 +151,8 @@ fn a_killed_server_repeats_no_finished_verdict_and_loses_none() {
 #[test]
 fn an_outage_of_the_judge_costs_no_verdict_and_brings_no_stampede() {
     let model = ScriptedModel::start().unwrap();
-    let failures = 10;
+    // One after the other they take 14 s of waits, which double; 10 would take half an hour.
+    let failures = 3;
     model.script((0..failures).map(|_| Reply::failing(Failure::Status(529))));
     model.say_always(verdict());
     let data = tempfile::tempdir().unwrap();
