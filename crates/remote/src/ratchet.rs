@@ -1,9 +1,11 @@
 //! A client for Ratchet's own API, `/api/v1`.
 
-/// Runs of experiments.
+/// Wire types of runs of experiments.
 pub mod experiments;
-/// Answers that gates judge again.
+/// Wire types of answers that gates judge again.
 pub mod gates;
+mod convert;
+mod experiment_client;
 
 use reqwest::header::{HeaderValue, LOCATION};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url, redirect};

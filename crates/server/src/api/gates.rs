@@ -3,7 +3,8 @@ use axum::extract::{Path, State};
 use axum::http::Uri;
 use ratchet_core::gate::decision::{GateRule, Look};
 use ratchet_core::gate::report::GateReport;
-use ratchet_remote::ratchet::gates::{AnswerVerdict, StoredAnswersView};
+use ratchet_core::gate::stored_answer::StoredAnswers;
+use ratchet_remote::ratchet::gates::{AnswerVerdictForm, StoredAnswersView};
 use ratchet_stages::gate::{self, GateContext, GateError, GateOrder, GatePlan};
 use ratchet_store::catalog::{Catalog, GateQuery, StoredGate};
 use ratchet_store::project::ProjectId;
@@ -83,7 +84,7 @@ pub struct GateRequest {
     pub repeats: Option<u32>,
     /// Verdicts of the run's evaluator on answers of earlier runs, which `…/gates/answers` lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub judged_again: Vec<AnswerVerdict>,
+    pub judged_again: Vec<AnswerVerdictForm>,
 }
 
 /// What a gate will be able to see.
@@ -138,7 +139,7 @@ impl GateRequest {
                 margin: self.margin.unwrap_or(usual.margin),
             },
             look: self.look.unwrap_or(Look::Only),
-            judged_again: self.judged_again,
+            judged_again: self.judged_again.into_iter().map(Into::into).collect(),
         }
     }
 
@@ -155,7 +156,7 @@ impl GateRequest {
     ///
     /// # Errors
     /// 400 or 404, naming the field.
-    pub async fn answers(self, context: GateContext<'_>) -> ApiResult<StoredAnswersView> {
+    pub async fn answers(self, context: GateContext<'_>) -> ApiResult<StoredAnswers> {
         Ok(gate::answers_to_judge(context, &self.order()).await?)
     }
 
@@ -315,7 +316,7 @@ pub(super) async fn answers(
 ) -> ApiResult<Json<StoredAnswersView>> {
     own_project(&caller, &project)?;
     let context = context(&app, &app.store.catalog, (&project, ""));
-    Ok(Json(request.answers(context).await?))
+    Ok(Json(request.answers(context).await?.into()))
 }
 
 fn context<'a>(

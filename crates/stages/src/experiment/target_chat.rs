@@ -5,13 +5,13 @@
 mod records;
 
 use ratchet_core::experiment::conversation::{self, Exchange, History, MessageRefused};
+use ratchet_core::experiment::runner::TrialCall;
 use ratchet_core::experiment::trial::CallTrace;
 use ratchet_core::id::{IdError, SessionId, TraceId};
 use ratchet_core::money::Money;
 use ratchet_core::payload::Json;
 use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::ratchet::experiments::TrialView;
 use ratchet_remote::ratchet::{RatchetClient, RatchetError};
 use ratchet_store::catalog::{Change, NewDataset, NewDatasetItem};
 use ratchet_store::project::ProjectId;
@@ -133,7 +133,7 @@ pub async fn send(
         end: None,
     };
     host.record(request.chat, &turn, started).await?;
-    let trial = TrialView {
+    let trial = TrialCall {
         id: call.trace.to_string(),
         lease: 1,
         item: request.chat.to_string(),

@@ -78,6 +78,11 @@ fn blocking_work_is_started_in_one_place() {
     );
 }
 
+/// The modules that may name the wire types of Ratchet's own API: the client, the routes, and the
+/// command line where it calls a route.
+const OWN_WIRE_MODULES: [&str; 3] =
+    ["crates/remote/src/", "crates/server/src/api/", "crates/cli/src/administration/"];
+
 /// The modules that may name Langfuse's wire types: each converts them at its border.
 const WIRE_MODULES: [&str; 8] = [
     "crates/remote/src/",
@@ -107,6 +112,25 @@ fn wire_types_stay_at_the_edge() {
             "fn show(filter: &ratchet_remote::langfuse::wire::dashboard::WidgetFilter) {}",
         ],
         &["use ratchet_remote::langfuse::client::LangfuseClient;", "let wire = Wire::new();"],
+    );
+}
+
+#[test]
+fn wire_types_of_our_own_api_stay_at_the_edge() {
+    LineRule {
+        advice: "use the types of core::experiment and core::gate: RatchetClient and the routes \
+                 convert them",
+        covers: |path| {
+            is_rust(path) && !OWN_WIRE_MODULES.iter().any(|module| path.starts_with(module))
+        },
+        is_broken_by: |line| {
+            ["ratchet::experiments", "ratchet::gates"].iter().any(|module| line.contains(module))
+        },
+    }
+    .check(
+        "crates/web/src/pages/a.rs",
+        &["use ratchet_remote::ratchet::experiments::{ClaimRequest, ClaimView};"],
+        &["use ratchet_remote::ratchet::RatchetClient;"],
     );
 }
 

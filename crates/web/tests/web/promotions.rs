@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use ratchet_core::catalog::agent::AgentSettings;
 use ratchet_core::catalog::prompt::PromptBody;
+use ratchet_core::experiment::plan::{ExperimentPlan, PlannedTarget};
+use ratchet_core::experiment::runner::{ClaimOrder, TrialResult};
 use ratchet_core::gate::decision::{GateRule, Look};
 use ratchet_core::payload::Json;
 use ratchet_core::promotion::agent_version::AgentVersion;
@@ -13,9 +15,6 @@ use ratchet_core::promotion::state::Action;
 use ratchet_core::promotion::watch::{Mark, MarkResult, WatchResult};
 use ratchet_core::record::score::ScoreSource;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::ratchet::experiments::{
-    ClaimRequest, ExperimentRequest, ExperimentTarget, FinishRequest, TrialResult,
-};
 use ratchet_stages::experiment::evaluators::TrialEvaluators;
 use ratchet_stages::experiment::service::ExperimentService;
 use ratchet_stages::experiment::target::TargetAnswer;
@@ -85,14 +84,14 @@ async fn site() -> Site {
 async fn run(site: &Site, (name, version): (&str, Option<String>)) {
     let store = site.data.folder().clone();
     let service = ExperimentService { catalog: store.catalog.clone(), store, project: id("shop") };
-    let target = ExperimentTarget {
+    let target = PlannedTarget {
         name: "agent".to_owned(),
         kind: "command".to_owned(),
         fingerprint: "1".to_owned(),
         version,
-        ..ExperimentTarget::default()
+        ..PlannedTarget::default()
     };
-    let request = ExperimentRequest {
+    let request = ExperimentPlan {
         dataset: DATASET.to_owned(),
         run: name.to_owned(),
         target,
@@ -107,7 +106,7 @@ async fn run(site: &Site, (name, version): (&str, Option<String>)) {
     };
     service.open(request.clone(), site.now()).await.unwrap();
     let evaluators = TrialEvaluators::parse(&request.evaluators).unwrap();
-    let claim = ClaimRequest {
+    let claim = ClaimOrder {
         runner: "test".to_owned(),
         limit: 100,
         lease_seconds: 30,
@@ -134,7 +133,7 @@ async fn run(site: &Site, (name, version): (&str, Option<String>)) {
             cost: None,
         });
     }
-    service.finish(name, FinishRequest { results }, site.now()).await.unwrap();
+    service.finish(name, results, site.now()).await.unwrap();
 }
 
 /// What CI does: tool tests and a gate that passes.
