@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use ratchet_core::time::Timestamp;
-use ratchet_store::aggregate::{AggregateQuery, Dimension, Step};
+use ratchet_store::aggregate::{AggregateDimension, AggregateQuery, Step};
 use ratchet_store::catalog::Project;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::TimeRange;
@@ -168,7 +168,7 @@ async fn environments(web: &Web, project: &ProjectId, scope: &Scope) -> PageResu
     let question = AggregateQuery {
         project: project.clone(),
         range: scope.span.range(web.now()),
-        by: vec![Dimension::Environment],
+        by: vec![AggregateDimension::Environment],
         step: Step::Whole,
         conditions: Vec::new(),
     };

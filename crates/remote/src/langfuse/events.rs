@@ -62,7 +62,7 @@ pub enum Submitter {
 
 /// What became of one event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct EventOutcome {
     /// The event's id, or its place in the batch if it has none.
     pub event: String,
     /// The id of the record it is about, or why it was refused.
@@ -93,7 +93,7 @@ pub struct EventPatches {
     pub observations: Vec<ObservationPatch>,
     pub scores: Vec<ScorePatch>,
     /// One per event, in order.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<EventOutcome>,
     /// Whether their times are the server's own, so that the order in which they come counts.
     pub is_in_order: bool,
 }
@@ -139,7 +139,7 @@ impl EventPatches {
         for (index, event) in batch.iter().enumerate() {
             let result = statements.take_event(event, rules);
             let id = event_id(event).unwrap_or_else(|| format!("batch[{index}]"));
-            statements.outcomes.push(Outcome { event: id, result });
+            statements.outcomes.push(EventOutcome { event: id, result });
         }
         statements
     }
@@ -152,7 +152,7 @@ impl EventPatches {
             let fallback_id = id.to_string();
             let saying = Saying { rules, stamp: Stamp::stated(at, WriteKind::Create), fallback_id };
             let result = statements.take_score(&body, &saying).map_err(EventError::Invalid);
-            statements.outcomes.push(Outcome { event: id.to_string(), result });
+            statements.outcomes.push(EventOutcome { event: id.to_string(), result });
         }
         statements
     }
@@ -162,7 +162,7 @@ impl EventPatches {
     pub fn from_body(kind: EventType, body: &Raw, id: String, heard: EventContext<'_>) -> Self {
         let mut statements = Self::default();
         let result = statements.take_body(kind, body, id.clone(), heard);
-        statements.outcomes.push(Outcome { event: id, result });
+        statements.outcomes.push(EventOutcome { event: id, result });
         statements
     }
 

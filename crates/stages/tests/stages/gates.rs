@@ -21,7 +21,7 @@ use ratchet_stages::experiment::service::ExperimentService;
 use ratchet_stages::experiment::target::TargetAnswer;
 use ratchet_stages::gate::{GateContext, GateError, GateOrder, PRODUCTION, decide};
 use ratchet_store::catalog::{
-    Actor, Change, NewDataset, NewDatasetItem, NewProject, NewPromotion, NewReceiver,
+    Actor, FieldUpdate, NewDataset, NewDatasetItem, NewProject, NewPromotion, NewReceiver,
     PromotionCall, ReceiverKeys, StoredGate,
 };
 use ratchet_store::project::ProjectId;
@@ -53,8 +53,8 @@ impl Shop {
             name: DATASET.to_owned(),
             description: None,
             metadata: None,
-            input_schema: Change::Keep,
-            expected_output_schema: Change::Keep,
+            input_schema: FieldUpdate::Keep,
+            expected_output_schema: FieldUpdate::Keep,
         };
         data.catalog().save_dataset(id.clone(), dataset, START).await.unwrap();
         let item = |nth: usize| NewDatasetItem {

@@ -20,7 +20,9 @@ use ratchet_stages::experiment::service::ExperimentService;
 use ratchet_stages::experiment::target::TargetAnswer;
 use ratchet_stages::gate::{GateContext, GateOrder, decide};
 use ratchet_stages::promote::{PromoteContext, PromoteError, SentTests, attach_gate, attach_tests};
-use ratchet_store::catalog::{Change, NewDataset, NewDatasetItem, NewPrompt, PromotionCall, Role};
+use ratchet_store::catalog::{
+    FieldUpdate, NewDataset, NewDatasetItem, NewPrompt, PromotionCall, Role,
+};
 use ratchet_testkit::build::{START, batch, generation, project, score, trace};
 use serde_json::json;
 
@@ -58,8 +60,8 @@ async fn site() -> Site {
         name: DATASET.to_owned(),
         description: None,
         metadata: None,
-        input_schema: Change::Keep,
-        expected_output_schema: Change::Keep,
+        input_schema: FieldUpdate::Keep,
+        expected_output_schema: FieldUpdate::Keep,
     };
     catalog.save_dataset(id("shop"), dataset, START).await.unwrap();
     let item = |nth: usize| NewDatasetItem {
