@@ -79,7 +79,7 @@ pub struct AddedRepeats {
 }
 
 /// A run of an experiment.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExperimentProgress {
     /// Unique id, the same as that of the dataset run.

@@ -15,7 +15,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::path::{PathProject, ProjectParam};
-use super::projects::project_id;
+use super::projects::{own_project, project_id};
 use super::query::{asked, page_size};
 use crate::app::App;
 use crate::auth::{Caller, Member, Reader};
@@ -69,13 +69,10 @@ impl From<ExperimentError> for ApiError {
     }
 }
 
-/// The experiments of the caller's project. A role covers the key's own project only; another one
-/// looks like none at all.
+/// The experiments of the caller's project.
 pub(super) fn service(app: &App, caller: &Caller, project: &str) -> ApiResult<ExperimentService> {
     let project = project_id(project)?;
-    if caller.project != project {
-        return Err(ApiError::NotFound(format!("project {project} not found")));
-    }
+    own_project(caller, &project)?;
     Ok(ExperimentService { store: app.store.clone(), catalog: caller.catalog(app), project })
 }
 

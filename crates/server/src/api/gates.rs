@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::path::{PathProject, ProjectParam};
-use super::projects::project_id;
+use super::projects::{own_project, project_id};
 use super::query::{asked, page_size};
 use crate::app::App;
-use crate::auth::{Caller, Member, Reader};
+use crate::auth::{Member, Reader};
 use crate::body::JsonBody;
 use crate::error::{ApiError, ApiResult};
 use crate::origin::Origin;
@@ -66,13 +66,13 @@ pub struct GateRequest {
     /// Name of the score that counts; needed if the run has several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<String>,
-    /// Least accuracy, from 0 to 1.
+    /// Minimum accuracy, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_accuracy: Option<f64>,
     /// 1 minus the error rate; 0.95 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// Greatest accepted drop; 0.1 by default.
+    /// Maximum accepted drop; 0.1 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub margin: Option<f64>,
     /// Which planned look at the run this is: `only` (the default), `first` or `second`.
@@ -325,12 +325,4 @@ fn context<'a>(
     (project, server): (&'a ProjectId, &'a str),
 ) -> GateContext<'a> {
     GateContext { store: &app.store, catalog, project, server, now: app.clock.now() }
-}
-
-/// A role covers the key's own project only; another one looks like none at all.
-fn own_project(caller: &Caller, project: &ProjectId) -> ApiResult<()> {
-    if caller.project == *project {
-        return Ok(());
-    }
-    Err(ApiError::NotFound(format!("project {project} not found")))
 }
