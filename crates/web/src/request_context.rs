@@ -323,8 +323,8 @@ impl Theme {
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         let cookies = headers.get_all(COOKIE).iter().filter_map(|cookie| cookie.to_str().ok());
         let mut pairs = cookies.flat_map(|cookies| cookies.split(';'));
-        let wish = pairs.find_map(|pair| pair.trim().strip_prefix("theme="))?;
-        [Self::Light, Self::Dark].into_iter().find(|theme| theme.as_str() == wish)
+        let chosen = pairs.find_map(|pair| pair.trim().strip_prefix("theme="))?;
+        [Self::Light, Self::Dark].into_iter().find(|theme| theme.as_str() == chosen)
     }
 }
 

@@ -83,7 +83,7 @@ type Running<'a> = FuturesUnordered<BoxFuture<'a, Result<Option<TrialResult>, Si
 type Held = Mutex<BTreeMap<String, u64>>;
 
 impl ExperimentRunner {
-    /// Runs trials until none is left. `progress` is told of every change; `stop` ends it early.
+    /// Runs trials until none is left. `progress` is called at every change; `stop` ends it early.
     ///
     /// # Errors
     /// Fails if the host refuses, or cannot be reached for a minute.

@@ -96,7 +96,7 @@ impl ServerTargets {
         let known =
             service.catalog.stored_target(project.clone(), name.to_owned(), secrets.clone());
         let known = known.await?.map(|(known, _)| known);
-        // What was sealed goes nowhere else: whoever changes an address gives the secrets again.
+        // Sealed secrets go to no other address: a change of the address requires them again.
         let kept = known.filter(|known| goes_where_it_went(&known.definition, &target));
         let kept = kept.map(|known| known.secret_names).unwrap_or_default();
         let is_there =

@@ -100,7 +100,7 @@ pub(crate) struct RecordedTurn<'a> {
 }
 
 impl TargetTurn {
-    /// Returns what later turns are told of this one; `None` without an answer.
+    /// Returns the history of later turns; `None` without an answer.
     pub fn exchange(&self) -> Option<Exchange> {
         Some(Exchange { text: self.text.clone(), answer: self.answer.clone()? })
     }

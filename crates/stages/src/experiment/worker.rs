@@ -24,7 +24,7 @@ use super::site::ExperimentSite;
 
 /// Runs at a time; others wait.
 const AT_ONCE: usize = 4;
-/// How often the worker looks for runs that nobody told it of.
+/// How often the worker polls for runs that were created elsewhere.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// How long a run that cannot go on is left alone.
 const REST: Duration = Duration::from_secs(60);

@@ -270,7 +270,11 @@ async fn without_sign_in_an_item_is_reviewed_once() {
     let settings = format!("/project/shop/queues/{queue}/settings");
     let refused = site.post(&settings, &settings, "reviews=2&blind=yes").await;
     assert_eq!(refused.status, 422);
-    assert!(refused.text.contains("browsers are told apart, people are not"), "{}", refused.text);
+    assert!(
+        refused.text.contains("browsers are distinguished, people are not"),
+        "{}",
+        refused.text
+    );
     assert_eq!(site.post(&settings, &settings, "reviews=1&blind=yes").await.status, 303);
 }
 

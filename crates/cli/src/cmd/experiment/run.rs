@@ -203,7 +203,7 @@ pub(crate) async fn open_here(
         environment: environment.map(str::to_owned),
         machine: TargetMachine {
             host: Some(host.clone()),
-            // Whoever starts the command calls from their own machine.
+            // The command calls from the machine of the person who starts it.
             outbound: OutboundPolicy::unrestricted(),
             supervision: supervise::supervision(),
             now: SystemBackoffClock.now(),
