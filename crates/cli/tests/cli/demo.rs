@@ -87,15 +87,12 @@ fn read(data: &Path) -> Left {
             paging: EVERYTHING,
         };
         let telemetry = &folder.telemetry;
-        let kinds =
-            telemetry.aggregate(sums(AggregateDimension::Kind, Vec::new())).await.unwrap().groups;
-        let costs = telemetry
-            .aggregate(sums(AggregateDimension::Session, Vec::new()))
-            .await
-            .unwrap()
-            .groups;
+        let groups =
+            async |by, conditions| telemetry.aggregate(sums(by, conditions)).await.unwrap().groups;
+        let kinds = groups(AggregateDimension::Kind, Vec::new()).await;
+        let costs = groups(AggregateDimension::Session, Vec::new()).await;
         let bad = vec![Condition::equals(ObservationColumn::Version, "4.8.0".to_owned())];
-        let names = telemetry.aggregate(sums(AggregateDimension::Name, bad)).await.unwrap().groups;
+        let names = groups(AggregateDimension::Name, bad).await;
         let gates = GateQuery {
             project: project.clone(),
             dataset: None,
