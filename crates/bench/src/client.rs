@@ -29,7 +29,7 @@ impl Target {
     /// Only plain HTTP is supported: TLS would be measured, too.
     pub(crate) fn parse(url: &str, traces_path: &str) -> anyhow::Result<Self> {
         let Some(rest) = url.strip_prefix("http://") else {
-            bail!("{url} does not begin with http://, the only thing the bench speaks");
+            bail!("{url} does not begin with http://, the only scheme the load program supports");
         };
         let authority = rest.split('/').next().unwrap_or(rest);
         let authority =

@@ -8,7 +8,7 @@ use anyhow::ensure;
 use ratchet_core::review::allocation::ReviewPlan;
 use ratchet_core::time::Timestamp;
 use ratchet_server::clock::Clock;
-use ratchet_store::aggregate::{AggregateQuery, Dimension, Step};
+use ratchet_store::aggregate::{AggregateDimension, AggregateQuery, Step};
 use ratchet_store::query::TimeRange;
 use ratchet_store::review_signals::{AgentScope, DrawQuery, SignalQuery};
 use serde::Serialize;
@@ -195,6 +195,7 @@ async fn review_draws(data: &Path) -> anyhow::Result<f64> {
 fn last_thirty_days(end: Timestamp) -> anyhow::Result<AggregateQuery> {
     const DAYS_NANOS: i64 = 30 * 86_400 * 1_000_000_000;
     let range = TimeRange { from: Some(end.plus_nanos(-DAYS_NANOS)), to: Some(end) };
-    let (project, by, conditions) = (split::project()?, vec![Dimension::Model], Vec::new());
+    let (project, by, conditions) =
+        (split::project()?, vec![AggregateDimension::Model], Vec::new());
     Ok(AggregateQuery { project, range, by, step: Step::Day, conditions })
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use ratchet_core::secret::Secret;
-use ratchet_remote::langfuse::client::Access;
+use ratchet_remote::langfuse::client::ServerCredentials;
 use ratchet_remote::ratchet::RatchetClient;
 use ratchet_server::api::projects::ProjectEntry;
 use ratchet_server::clock::Clock;
@@ -161,7 +161,7 @@ pub(crate) fn server(url: &str, credentials: &Credentials) -> anyhow::Result<Rat
     let keys = credentials.public_key.clone().zip(credentials.secret_key.clone());
     let (public_key, secret_key) =
         keys.context("--server needs a key in RATCHET_PUBLIC_KEY and RATCHET_SECRET_KEY")?;
-    let access = Access { url: url.to_owned(), public_key, secret_key };
+    let access = ServerCredentials { url: url.to_owned(), public_key, secret_key };
     Ok(RatchetClient::new(access)?)
 }
 
@@ -172,7 +172,7 @@ fn open_folder(config: &Config, command: &str) -> anyhow::Result<Store> {
     Ok(store)
 }
 
-fn scoring_access(url: &str, credentials: &Credentials) -> anyhow::Result<Access> {
+fn scoring_access(url: &str, credentials: &Credentials) -> anyhow::Result<ServerCredentials> {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let ours = credentials.public_key.clone().zip(credentials.secret_key.clone());
     let theirs = || {
@@ -183,7 +183,7 @@ fn scoring_access(url: &str, credentials: &Credentials) -> anyhow::Result<Access
         "a server needs a key in RATCHET_PUBLIC_KEY and RATCHET_SECRET_KEY, \
          or in LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY",
     )?;
-    Ok(Access { url: url.to_owned(), public_key, secret_key })
+    Ok(ServerCredentials { url: url.to_owned(), public_key, secret_key })
 }
 
 /// The folder for the state of programs: `$XDG_STATE_HOME`, else `~/.local/state`.

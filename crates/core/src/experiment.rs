@@ -7,6 +7,10 @@
 pub mod target;
 /// Which items of a dataset a run includes.
 pub mod item_filter;
+/// What a run is to do, and how far it is.
+pub mod plan;
+/// What a runner of trials and the keeper of their run tell each other.
+pub mod runner;
 /// Identifiers of trials and their traces.
 pub mod trial;
 /// Evaluators of trials.

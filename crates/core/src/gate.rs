@@ -22,6 +22,8 @@ pub mod mcnemar;
 pub mod outcomes;
 /// What a gate can see before it runs: smallest detectable drop, cost.
 pub mod plan;
+/// Answers of earlier runs, which the evaluator of a gate judges again.
+pub mod stored_answer;
 /// A gate's result as it is stored, printed and served.
 pub mod report;
 /// Reports as JUnit XML and as Markdown.

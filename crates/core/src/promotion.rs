@@ -1,7 +1,7 @@
 //! Promotion: a version of an agent reaches production with six criteria met, a person's approval,
 //! and a way back.
 //!
-//! The state machine is pure. Whoever stores a promotion applies an action to it, and carries out
+//! The state machine is pure. The caller that stores a promotion applies an action to it, and carries out
 //! the effects that the action returns in the same transaction.
 
 /// Agent versions: what is promoted.

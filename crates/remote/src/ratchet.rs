@@ -1,9 +1,11 @@
 //! A client for Ratchet's own API, `/api/v1`.
 
-/// Runs of experiments.
+/// Wire types of runs of experiments.
 pub mod experiments;
-/// Answers that gates judge again.
+/// Wire types of answers that gates judge again.
 pub mod gates;
+mod convert;
+mod experiment_client;
 
 use reqwest::header::{HeaderValue, LOCATION};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url, redirect};
@@ -13,14 +15,14 @@ use serde_json::Value;
 
 use crate::backoff_clock::SystemBackoffClock;
 use crate::http::{self, TlsError};
-use crate::langfuse::client::{Access, ClientError, ClientLimits, LangfuseClient};
+use crate::langfuse::client::{ClientError, ClientLimits, LangfuseClient, ServerCredentials};
 
 /// A client of a running server.
 #[derive(Clone, Debug)]
 pub struct RatchetClient {
     client: Client,
     base: Url,
-    access: Access,
+    access: ServerCredentials,
 }
 
 /// Why a server did not do what it was asked.
@@ -61,7 +63,7 @@ impl RatchetClient {
     ///
     /// # Errors
     /// Fails on an invalid URL, and if the system's root certificates cannot be read.
-    pub fn new(access: Access) -> RatchetResult<Self> {
+    pub fn new(access: ServerCredentials) -> RatchetResult<Self> {
         let base =
             Url::parse(&access.url).map_err(|_| RatchetError::NotAUrl(access.url.clone()))?;
         if !["http", "https"].contains(&base.scheme()) {
@@ -76,7 +78,7 @@ impl RatchetClient {
     }
 
     /// The server's URL and key.
-    pub const fn access(&self) -> &Access {
+    pub const fn access(&self) -> &ServerCredentials {
         &self.access
     }
 
@@ -237,7 +239,7 @@ impl RatchetClient {
     }
 
     fn request(&self, method: Method, url: Url) -> RequestBuilder {
-        let Access { public_key, secret_key, .. } = &self.access;
+        let ServerCredentials { public_key, secret_key, .. } = &self.access;
         self.client.request(method, url).basic_auth(public_key, Some(secret_key.expose()))
     }
 

@@ -36,8 +36,8 @@ pub(crate) async fn drain(State(app): State<App>, request: Request, next: Next) 
     }
     let (parts, body) = request.into_parts();
     let mut body = SharedBody(Arc::new(Mutex::new(body)));
-    let lent = Request::from_parts(parts, Body::new(body.clone()));
-    let response = next.run(lent).await;
+    let request = Request::from_parts(parts, Body::new(body.clone()));
+    let response = next.run(request).await;
     if is_refusal(response.status()) {
         let limit = app.settings.limits.decompressed_bytes;
         // Too long or too slow: give up.

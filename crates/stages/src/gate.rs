@@ -28,14 +28,14 @@ mod verdicts;
 #[cfg(test)]
 mod simulation;
 
+use ratchet_core::experiment::plan::ExperimentPlan;
 use ratchet_core::gate::critical::PinnedItem;
 use ratchet_core::gate::decision::{CouldNotRun, GateEvidence, GateRule, Look, Verdict};
 use ratchet_core::gate::report::{GateFacts, GateReport};
+use ratchet_core::gate::stored_answer::AnswerVerdict;
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 use ratchet_core::url_encoding::encoded;
-use ratchet_remote::ratchet::experiments::ExperimentRequest;
-use ratchet_remote::ratchet::gates::AnswerVerdict;
 use ratchet_store::catalog::{
     Catalog, Dataset, ExperimentRun, GateQuery, NewGate, RunCounts, StoredGate,
 };
@@ -225,7 +225,7 @@ fn check_baseline(
 
 /// Trials that every item of a run has, with those of its extension.
 fn planned_repeats(run: &ExperimentRun) -> Option<usize> {
-    let plan: ExperimentRequest = serde_json::from_str(run.plan.as_str()).ok()?;
+    let plan: ExperimentPlan = serde_json::from_str(run.plan.as_str()).ok()?;
     usize::try_from(run.extended_repeats.unwrap_or(plan.repeats)).ok()
 }
 

@@ -169,7 +169,7 @@ async fn tell_apart(
     request: &WeekRequest,
 ) -> Result<Vec<LeftOut>, WeekError> {
     let WeekRequest { week, scope, .. } = request;
-    // Without a scope only the weeks that are compared need to be told apart.
+    // Without a scope only the weeks that are compared need to be distinguished.
     let count = if scope.is_all() { COMPARED_WEEKS } else { weeks.len() };
     let since = looked_at(week).iter().rev().take(count).map(Week::start).min();
     let between = TimeWindow { from: since, to: Some(week.end()) };

@@ -9,7 +9,7 @@ use crate::query::{Condition, ObservationColumn, TimeRange};
 
 /// A field that observations can be grouped by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Dimension {
+pub enum AggregateDimension {
     Environment,
     Kind,
     Name,
@@ -26,7 +26,7 @@ pub enum Dimension {
     Tags,
 }
 
-impl Dimension {
+impl AggregateDimension {
     /// Whether the hourly rollup is grouped by it, so that a query costs the same at any data size.
     pub const fn is_kept(self) -> bool {
         match self {
@@ -62,7 +62,7 @@ pub struct AggregateQuery {
     /// Start times. The rollup answers by the hour: the range is widened to whole hours.
     pub range: TimeRange,
     /// One group for each combination of these.
-    pub by: Vec<Dimension>,
+    pub by: Vec<AggregateDimension>,
     /// And for each time bucket.
     pub step: Step,
     /// Only observations that match all of these.

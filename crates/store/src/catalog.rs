@@ -111,7 +111,7 @@ pub use audit::{Actor, AuditAction, AuditEntry, AuditObject, AuditQuery};
 pub use chat::{Chat, ChatOrigin, ChatProcess, ChatStatus};
 pub use clock_mark::ClockMark;
 pub use comment::{Comment, CommentFilter, NewComment};
-pub use dataset::{Change, Dataset, NewDataset, Schemas};
+pub use dataset::{Dataset, FieldUpdate, NewDataset, Schemas};
 pub use dataset_history::DatasetMoment;
 pub use dataset_item::{Collected, DatasetItem, DatasetItemQuery, ItemVersion, NewDatasetItem};
 pub use document::{Document, DocumentKind, Documents};
@@ -125,7 +125,7 @@ pub use experiment_run::{
 };
 pub use experiment_target::{NewStoredTarget, StoredTarget};
 pub use gate::{GateQuery, NewGate, StoredGate};
-pub use identity::{Admission, Identity};
+pub use identity::{Admission, ProviderIdentity};
 pub use job::{JobFailure, JobKey, JobLease, JobQuery, JobRecord, JobRequest, LeaseStatus, NewJob};
 pub use key::{ApiKey, KeyPair, NewKey, Role};
 pub use llm_connection::{LlmConnection, LlmCredentials, NewLlmConnection};

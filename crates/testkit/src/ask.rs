@@ -5,7 +5,7 @@ use ratchet_core::record::observation::Observation;
 use ratchet_core::record::score::Score;
 use ratchet_core::record::session::Session;
 use ratchet_core::record::trace::Trace;
-use ratchet_store::aggregate::{Aggregate, AggregateQuery, Dimension, Step};
+use ratchet_store::aggregate::{Aggregate, AggregateDimension, AggregateQuery, Step};
 use ratchet_store::metrics::{Aggregation, Measure, MetricRequest, MetricsQuery};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
@@ -62,7 +62,7 @@ pub fn all_scores(project: &ProjectId) -> ScoreQuery {
 }
 
 /// Queries the sums over all observations of a project.
-pub fn all_sums(project: &ProjectId, by: &[Dimension], step: Step) -> AggregateQuery {
+pub fn all_sums(project: &ProjectId, by: &[AggregateDimension], step: Step) -> AggregateQuery {
     AggregateQuery {
         project: project.clone(),
         range: TimeRange::default(),

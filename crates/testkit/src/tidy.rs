@@ -8,6 +8,8 @@ mod direction;
 mod documents;
 mod layout;
 mod manifest;
+mod old_words;
+mod type_names;
 mod vocabulary;
 mod waits;
 mod words;

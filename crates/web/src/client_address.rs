@@ -10,7 +10,7 @@ use crate::web::{Access, Web};
 
 /// The address that limits count the sender of a request by.
 ///
-/// Behind a proxy that settings trust, it is the one that the proxy speaks for.
+/// Behind a proxy that settings trust, it is the one that the proxy reports.
 pub(crate) fn of(web: &Web, headers: &HeaderMap, extensions: &Extensions) -> String {
     let Some(peer) = peer(extensions) else { return "unknown".to_owned() };
     let hops = headers.get_all("x-forwarded-for").iter();

@@ -6,7 +6,7 @@ use ratchet_core::id::TraceId;
 use crate::components::message::{ContentLinks, MessageStyle};
 use crate::components::{figure, json};
 use crate::request_context::{Link, RequestContext};
-use ratchet_core::record::message_formats::{self, ChatMessage, Part, Reading, Role};
+use ratchet_core::record::message_formats::{self, ChatMessage, MessageRole, Part, Reading};
 
 /// Maximum payload size parsed here; the trace page parses longer ones.
 const READ_UP_TO: usize = 300_000;
@@ -37,10 +37,10 @@ impl Side {
     }
 
     /// Default role of a payload without roles.
-    const fn speaker(self) -> Role {
+    const fn speaker(self) -> MessageRole {
         match self {
-            Self::Input => Role::User,
-            Self::Output => Role::Assistant,
+            Self::Input => MessageRole::User,
+            Self::Output => MessageRole::Assistant,
         }
     }
 
@@ -97,7 +97,7 @@ pub(crate) fn show(payload: &str, side: Side, trace: &TraceId, ctx: &RequestCont
 
 /// Index of the first new message: the last user message, or the one after it.
 fn beginning(messages: &[ChatMessage], side: Side) -> usize {
-    let last = messages.iter().rposition(|message| message.role == Role::User);
+    let last = messages.iter().rposition(|message| message.role == MessageRole::User);
     match (side, last) {
         (Side::Input, Some(last)) => last,
         (Side::Input, None) => 0,
@@ -114,7 +114,7 @@ pub(crate) fn opening(payload: &str) -> String {
     match message_formats::read(payload) {
         Reading::Text(text) | Reading::Data(text) => preview(&text),
         Reading::Messages(messages) => {
-            let asked = messages.iter().rev().filter(|message| message.role == Role::User);
+            let asked = messages.iter().rev().filter(|message| message.role == MessageRole::User);
             let said = asked.chain(&messages).find_map(words);
             preview(said.unwrap_or_default())
         }

@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use ratchet_core::time::Timestamp;
-use ratchet_store::aggregate::{AggregateQuery, Dimension, Step};
+use ratchet_store::aggregate::{AggregateDimension, AggregateQuery, Step};
 use ratchet_store::catalog::Project;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::TimeRange;
@@ -168,7 +168,7 @@ async fn environments(web: &Web, project: &ProjectId, scope: &Scope) -> PageResu
     let question = AggregateQuery {
         project: project.clone(),
         range: scope.span.range(web.now()),
-        by: vec![Dimension::Environment],
+        by: vec![AggregateDimension::Environment],
         step: Step::Whole,
         conditions: Vec::new(),
     };
@@ -323,8 +323,8 @@ impl Theme {
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         let cookies = headers.get_all(COOKIE).iter().filter_map(|cookie| cookie.to_str().ok());
         let mut pairs = cookies.flat_map(|cookies| cookies.split(';'));
-        let wish = pairs.find_map(|pair| pair.trim().strip_prefix("theme="))?;
-        [Self::Light, Self::Dark].into_iter().find(|theme| theme.as_str() == wish)
+        let chosen = pairs.find_map(|pair| pair.trim().strip_prefix("theme="))?;
+        [Self::Light, Self::Dark].into_iter().find(|theme| theme.as_str() == chosen)
     }
 }
 

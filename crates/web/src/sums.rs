@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ratchet_core::environment::Environment;
 use ratchet_core::record::observation::ObservationKind;
 use ratchet_core::time::Timestamp;
-use ratchet_store::aggregate::{AggregateQuery, Dimension, Group, Step, Sums};
+use ratchet_store::aggregate::{AggregateDimension, AggregateQuery, Group, Step, Sums};
 use ratchet_store::query::{Condition, ObservationColumn, Test, TimeRange};
 
 use crate::page_error::PageResult;
@@ -32,7 +32,7 @@ pub async fn groups(
     ctx: &RequestContext,
     range: TimeRange,
     step: Step,
-    by: &[Dimension],
+    by: &[AggregateDimension],
 ) -> PageResult<Vec<Group>> {
     let agent = ctx.scope.agent.as_deref();
     let conditions: Vec<_> =
@@ -55,8 +55,8 @@ async fn grouped(
     question: AggregateQuery,
 ) -> PageResult<Vec<Group>> {
     // A list of environments shows all of them.
-    let is_by_environment = question.by.contains(&Dimension::Environment);
-    let by = std::iter::once(Dimension::Environment).chain(question.by).collect();
+    let is_by_environment = question.by.contains(&AggregateDimension::Environment);
+    let by = std::iter::once(AggregateDimension::Environment).chain(question.by).collect();
     let question = AggregateQuery { by, ..question };
     let mut groups = web.store.telemetry.aggregate(question).await?.groups;
     let environment = |group: &Group| group.key.first().cloned().flatten().unwrap_or_default();
@@ -119,7 +119,7 @@ pub(crate) async fn left_out(
     let question = AggregateQuery {
         project: ctx.project_id(),
         range,
-        by: vec![Dimension::Environment],
+        by: vec![AggregateDimension::Environment],
         step: Step::Whole,
         conditions: Vec::new(),
     };
@@ -190,7 +190,7 @@ pub(crate) async fn over_time(
     web: &Web,
     ctx: &RequestContext,
     range: TimeRange,
-    by: &[Dimension],
+    by: &[AggregateDimension],
 ) -> PageResult<Timed> {
     let (course, groups) = groups_over_time(web, ctx, range, by).await?;
     Ok(timed(course, groups))
@@ -204,15 +204,16 @@ pub(crate) async fn over_time_with_calls(
     web: &Web,
     ctx: &RequestContext,
     range: TimeRange,
-    by: &[Dimension],
+    by: &[AggregateDimension],
 ) -> PageResult<(Timed, Timed)> {
-    let with_kind: Vec<Dimension> = by.iter().copied().chain([Dimension::Kind]).collect();
-    let is_by_kind = by.contains(&Dimension::Kind);
+    let with_kind: Vec<AggregateDimension> =
+        by.iter().copied().chain([AggregateDimension::Kind]).collect();
+    let is_by_kind = by.contains(&AggregateDimension::Kind);
     let by = if is_by_kind { by } else { &with_kind };
     let (course, mut groups) = groups_over_time(web, ctx, range, by).await?;
     let is_call = |group: &Group| {
         group.key.iter().zip(by).any(|(key, dimension)| {
-            *dimension == Dimension::Kind && key.as_deref() == Some(MODEL_CALL)
+            *dimension == AggregateDimension::Kind && key.as_deref() == Some(MODEL_CALL)
         })
     };
     let mut calls: Vec<Group> = groups.iter().filter(|group| is_call(group)).cloned().collect();
@@ -230,7 +231,7 @@ async fn groups_over_time(
     web: &Web,
     ctx: &RequestContext,
     range: TimeRange,
-    by: &[Dimension],
+    by: &[AggregateDimension],
 ) -> PageResult<(TimeBuckets, Vec<Group>)> {
     let to = range.to.unwrap_or(ctx.now);
     let known = range.from.map(|from| TimeBuckets::by_hour(from, to));

@@ -29,7 +29,7 @@ pub enum FromClaude {
 /// A line, as it was said.
 #[derive(Clone, Debug)]
 pub struct CliLine {
-    /// What it is called: `assistant`, `result`, or something we never heard of.
+    /// What it is called: `assistant`, `result`, or an unknown type.
     pub name: String,
     /// What it is called more closely, as `init` of `system`.
     pub subtype: Option<String>,

@@ -60,7 +60,7 @@ impl UserMessage {
         Self { uuid, content, priority: None, answer: ResponseExpected::Answer }
     }
 
-    /// The same, to be heard at another time.
+    /// The same, to be read later.
     #[must_use]
     pub fn with_priority(self, priority: Priority) -> Self {
         Self { priority: Some(priority), ..self }

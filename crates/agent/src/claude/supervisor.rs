@@ -37,7 +37,7 @@ pub(super) struct ProcessSupervisor {
     pub(super) pending: Arc<PendingRequests>,
     pub(super) unrouted: Arc<UnroutedOutput>,
     pub(super) goal_changes: watch::Receiver<ProcessGoal>,
-    /// Closed when all that it said is heard.
+    /// Closed when its whole output is read.
     pub(super) reading: mpsc::Receiver<()>,
     pub(super) line_sender: LineSender,
     pub(super) end: watch::Sender<Option<Arc<ClaudeEnd>>>,

@@ -33,7 +33,7 @@ enum Order {
 /// Waits until the host says that its agent has ended, or is gone; then ends the agent: its group,
 /// all that descends from it, and all that has its folder for temporary files.
 pub fn supervise(orders: impl Read + Send + 'static, temp: &Path) {
-    let (sender, heard) = mpsc::sync_channel(4);
+    let (sender, received) = mpsc::sync_channel(4);
     // It ends with the process, at the latest.
     std::thread::spawn(move || {
         for line in BufReader::new(orders).lines() {
@@ -46,19 +46,19 @@ pub fn supervise(orders: impl Read + Send + 'static, temp: &Path) {
         }
     });
     let parent = getppid();
-    if let Some(watched) = until_the_host_is_gone(&heard, || getppid() == parent) {
+    if let Some(watched) = until_the_host_is_gone(&received, || getppid() == parent) {
         end(&watched, temp);
     }
 }
 
 /// Returns what to end once the host is gone; `None` when there is nothing to end.
 fn until_the_host_is_gone(
-    heard: &Receiver<Order>,
+    orders: &Receiver<Order>,
     is_there: impl Fn() -> bool,
 ) -> Option<Vec<ProcessIdentity>> {
     let mut watched = Vec::new();
     loop {
-        match heard.recv_timeout(PARENT_CHECK) {
+        match orders.recv_timeout(PARENT_CHECK) {
             Ok(Order::Watch(identity)) => watched.push(identity),
             Ok(Order::Done) => return None,
             Err(RecvTimeoutError::Timeout) if is_there() => {}
@@ -132,8 +132,8 @@ mod tests {
 
     #[test]
     fn a_host_that_is_gone_is_noticed_even_if_the_pipe_stays_open() {
-        let (_sender, heard) = mpsc::sync_channel(1);
-        assert_eq!(until_the_host_is_gone(&heard, || false), Some(Vec::new()));
+        let (_sender, received) = mpsc::sync_channel(1);
+        assert_eq!(until_the_host_is_gone(&received, || false), Some(Vec::new()));
     }
 
     #[test]

@@ -56,18 +56,19 @@ impl Administration {
         &self,
         project: &str,
         name: &str,
-        wish: EvaluatorSwitch,
+        switch: EvaluatorSwitch,
     ) -> anyhow::Result<EvaluatorStatusView> {
         match &self.0 {
             DataTarget::Folder(folder) => {
                 let (id, now) = (ProjectId::parse(project)?, Clock::System.now());
                 let name = name.to_owned();
-                match wish.state {
+                match switch.state {
                     EvaluatorTarget::Active => {
                         manage::resume(&folder.catalog, id, name.clone(), now).await?;
                     }
                     EvaluatorTarget::Paused => {
-                        let reason = wish.reason.unwrap_or_else(|| "paused by a person".to_owned());
+                        let reason =
+                            switch.reason.unwrap_or_else(|| "paused by a person".to_owned());
                         manage::pause(&folder.catalog, id, (name.clone(), reason), now).await?;
                     }
                 }
@@ -75,7 +76,7 @@ impl Administration {
             }
             DataTarget::Server(server) => {
                 let path = ["v1", "projects", project, "evaluators", name, "state"];
-                Ok(server.put(&path, &wish).await?)
+                Ok(server.put(&path, &switch).await?)
             }
         }
     }

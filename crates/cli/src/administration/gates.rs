@@ -1,6 +1,7 @@
 //! Gates on recorded runs.
 
 use anyhow::{Context, bail};
+use ratchet_core::gate::stored_answer::StoredAnswers;
 use ratchet_remote::ratchet::gates::StoredAnswersView;
 use ratchet_remote::ratchet::{RatchetClient, RatchetError};
 use ratchet_server::api::gates::{GatePlanView, GateRequest, GateView};
@@ -74,14 +75,16 @@ impl Administration {
         &self,
         project: &str,
         request: GateRequest,
-    ) -> anyhow::Result<StoredAnswersView> {
+    ) -> anyhow::Result<StoredAnswers> {
         match &self.0 {
             DataTarget::Folder(folder) => {
                 let project = ProjectId::parse(project)?;
                 Ok(request.answers(context(folder, &project)).await?)
             }
             DataTarget::Server(server) => {
-                Ok(server.post(&["v1", "projects", project, "gates", "answers"], &request).await?)
+                let path = ["v1", "projects", project, "gates", "answers"];
+                let view: StoredAnswersView = server.post(&path, &request).await?;
+                Ok(view.into())
             }
         }
     }

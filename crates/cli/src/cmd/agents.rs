@@ -123,7 +123,7 @@ struct PolicyArgs {
     /// Whether a promotion deploys, by the server's promotion.command, promotion.agentcore or promotion.webhook
     #[arg(long, value_name = "BOOL")]
     promotion_deploys: Option<bool>,
-    /// Least accuracy that a gate must demand where promotion is required, from 0 to 1
+    /// Minimum accuracy that a gate must demand where promotion is required, from 0 to 1
     #[arg(long, value_name = "SHARE")]
     promotion_min_accuracy: Option<f64>,
 }

@@ -203,7 +203,7 @@ pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<Outcome> {
     let mut config = Config::load(&args.config, args.flags()?)?;
     config.warn_of_unknown_variables();
     if config.log.filter == "info" {
-        // The conversation is on the screen; the log only speaks up when something is wrong.
+        // The conversation is on the screen; the log has warnings and errors only.
         "warn".clone_into(&mut config.log.filter);
     }
     runtime::block_on(async {

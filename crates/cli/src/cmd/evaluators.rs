@@ -95,12 +95,12 @@ pub(crate) fn run(command: &EvaluatorsCommand) -> anyhow::Result<Outcome> {
             }
             Action::Pause(args) => {
                 let reason = args.reason.clone();
-                let wish = EvaluatorSwitch { state: EvaluatorTarget::Paused, reason };
-                switch(&args.named, wish).await
+                let switched = EvaluatorSwitch { state: EvaluatorTarget::Paused, reason };
+                switch(&args.named, switched).await
             }
             Action::Resume(args) => {
-                let wish = EvaluatorSwitch { state: EvaluatorTarget::Active, reason: None };
-                switch(args, wish).await
+                let switched = EvaluatorSwitch { state: EvaluatorTarget::Active, reason: None };
+                switch(args, switched).await
             }
             Action::Backfill(args) => {
                 let request = BackfillRequest {
@@ -130,9 +130,9 @@ async fn show(args: &NamedArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-async fn switch(args: &NamedArgs, wish: EvaluatorSwitch) -> anyhow::Result<Outcome> {
+async fn switch(args: &NamedArgs, switched: EvaluatorSwitch) -> anyhow::Result<Outcome> {
     let view = data_target::with_project(&args.project, HOLDER, async |target, project| {
-        target.switch_evaluator(&project.id, &args.name, wish).await
+        target.switch_evaluator(&project.id, &args.name, switched).await
     });
     args.project.output.show(&view.await?, one_text)?;
     Ok(Outcome::Done)

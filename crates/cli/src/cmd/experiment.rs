@@ -129,18 +129,24 @@ pub(crate) async fn host(
 }
 
 async fn list(args: &ListArgs) -> anyhow::Result<Outcome> {
-    let view =
+    let runs =
         with_host(&args.host, HOLDER, async |host| Ok(host.list(args.dataset.as_deref()).await?));
-    args.host.output.show(&view.await?, |view| text::list(&view.experiments))?;
+    let shown = ShownRuns { experiments: runs.await? };
+    args.host.output.show(&shown, |shown| text::list(&shown.experiments))?;
     Ok(Outcome::Done)
+}
+
+#[derive(Serialize)]
+struct ShownRuns {
+    experiments: Vec<ratchet_core::experiment::plan::ExperimentProgress>,
 }
 
 /// A run with its trials.
 #[derive(Serialize)]
 struct ShownRun {
-    experiment: ratchet_remote::ratchet::experiments::ExperimentRunView,
+    experiment: ratchet_core::experiment::plan::ExperimentProgress,
     summary: ratchet_core::experiment::run_summary::RunSummary,
-    trials: Vec<ratchet_remote::ratchet::experiments::TrialSummary>,
+    trials: Vec<ratchet_core::experiment::runner::TrialSummary>,
 }
 
 async fn show(args: &NamedArgs) -> anyhow::Result<Outcome> {

@@ -64,7 +64,7 @@ pub(crate) struct GateArgs {
     /// Score that counts, from 0 to 1; with --run alone required only if the run has several
     #[arg(long, value_name = "NAME")]
     pub(super) score: Option<String>,
-    /// Least accuracy, from 0 to 1
+    /// Minimum accuracy, from 0 to 1
     #[arg(long, value_name = "SHARE", value_parser = share, required_unless_present = "baseline")]
     pub(super) min_accuracy: Option<f64>,
     /// Run to compare with, by name or ID, or `production`: the newest promoted run, before that the
@@ -74,7 +74,7 @@ pub(crate) struct GateArgs {
     /// 1 minus the error rate of each bound
     #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = confidence)]
     pub(super) confidence: f64,
-    /// Greatest accepted drop against the baseline; 0.1 is 10 points
+    /// Maximum accepted drop against the baseline; 0.1 is 10 points
     #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = share)]
     pub(super) margin: f64,
     /// Exit with 0 if there is no dataset yet

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use ratchet_core::secret::Secret;
-use ratchet_remote::langfuse::client::Access;
+use ratchet_remote::langfuse::client::ServerCredentials;
 use ratchet_store::project::ProjectId;
 
 use super::lookup::Lookup;
@@ -37,7 +37,10 @@ impl ReportConfig {
     }
 
     /// Returns the Langfuse server that the sessions of a project are on; `None` if they are here.
-    pub(crate) fn source_of(&self, project: &ProjectId) -> anyhow::Result<Option<Access>> {
+    pub(crate) fn source_of(
+        &self,
+        project: &ProjectId,
+    ) -> anyhow::Result<Option<ServerCredentials>> {
         let Some(url) = &self.langfuse_url else { return Ok(None) };
         let needs = |name: &str| format!("langfuse.url is set, but {name} is not");
         let wanted = self.langfuse_project.as_ref().with_context(|| needs("langfuse.project"))?;
@@ -46,7 +49,7 @@ impl ReportConfig {
         }
         let public_key = self.langfuse_public_key.clone();
         let secret_key = self.langfuse_secret_key.clone();
-        Ok(Some(Access {
+        Ok(Some(ServerCredentials {
             url: url.0.clone(),
             public_key: public_key.with_context(|| needs("langfuse.public_key"))?,
             secret_key: secret_key.with_context(|| needs("langfuse.secret_key"))?,

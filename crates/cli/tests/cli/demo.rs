@@ -16,7 +16,7 @@ use ratchet_core::record::score::Score;
 use ratchet_core::record::session::Session;
 use ratchet_core::record::trace::Trace;
 use ratchet_store::Store;
-use ratchet_store::aggregate::{AggregateQuery, Dimension, Group, Step};
+use ratchet_store::aggregate::{AggregateDimension, AggregateQuery, Group, Step};
 use ratchet_store::catalog::{GateQuery, StoredGate};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
@@ -64,12 +64,14 @@ fn read(data: &Path) -> Left {
             paging: EVERYTHING,
             detail: Detail::Row,
         };
-        let sums = |by: Dimension, conditions: Vec<Condition<ObservationColumn>>| AggregateQuery {
-            project: project.clone(),
-            range,
-            by: vec![by],
-            step: Step::Whole,
-            conditions,
+        let sums = |by: AggregateDimension, conditions: Vec<Condition<ObservationColumn>>| {
+            AggregateQuery {
+                project: project.clone(),
+                range,
+                by: vec![by],
+                step: Step::Whole,
+                conditions,
+            }
         };
         let sessions = SessionQuery {
             project: project.clone(),
@@ -85,10 +87,15 @@ fn read(data: &Path) -> Left {
             paging: EVERYTHING,
         };
         let telemetry = &folder.telemetry;
-        let kinds = telemetry.aggregate(sums(Dimension::Kind, Vec::new())).await.unwrap().groups;
-        let costs = telemetry.aggregate(sums(Dimension::Session, Vec::new())).await.unwrap().groups;
+        let kinds =
+            telemetry.aggregate(sums(AggregateDimension::Kind, Vec::new())).await.unwrap().groups;
+        let costs = telemetry
+            .aggregate(sums(AggregateDimension::Session, Vec::new()))
+            .await
+            .unwrap()
+            .groups;
         let bad = vec![Condition::equals(ObservationColumn::Version, "4.8.0".to_owned())];
-        let names = telemetry.aggregate(sums(Dimension::Name, bad)).await.unwrap().groups;
+        let names = telemetry.aggregate(sums(AggregateDimension::Name, bad)).await.unwrap().groups;
         let gates = GateQuery {
             project: project.clone(),
             dataset: None,

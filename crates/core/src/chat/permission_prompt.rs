@@ -39,7 +39,7 @@ pub struct PermissionPrompt {
 
 /// Scope of a permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Allowance {
+pub enum PermissionScope {
     Once,
     /// For everything in this chat that the rules cover which the agent suggests.
     Chat,
@@ -50,7 +50,7 @@ pub enum Allowance {
 pub enum Decision {
     /// The tool may be used, with the input of the request only.
     Allow {
-        allowance: Allowance,
+        allowance: PermissionScope,
         /// The input that the person saw, to be compared with the request.
         input: Option<Json>,
     },
@@ -184,7 +184,7 @@ impl PermissionPrompt {
                 let body = EventBody::default().text("behavior", "allow");
                 let body = body.raw("updatedInput", input);
                 let rules = rules_of(&said);
-                let is_lasting = *allowance == Allowance::Chat && !rules.is_empty();
+                let is_lasting = *allowance == PermissionScope::Chat && !rules.is_empty();
                 Ok(if is_lasting {
                     body.value("updatedPermissions", lasting(&rules))
                 } else {
@@ -246,8 +246,8 @@ impl Decision {
     /// Summary for the audit log, without free text.
     pub const fn summary(&self) -> &'static str {
         match self {
-            Self::Allow { allowance: Allowance::Once, .. } => "allow",
-            Self::Allow { allowance: Allowance::Chat, .. } => "allow for the chat",
+            Self::Allow { allowance: PermissionScope::Once, .. } => "allow",
+            Self::Allow { allowance: PermissionScope::Chat, .. } => "allow for the chat",
             Self::Deny { .. } => "deny",
             Self::Answers(_) | Self::Says(_) | Self::Fills(_) => "answer",
             Self::TimedOut => "timeout",
@@ -260,7 +260,7 @@ impl Decision {
         match self {
             Self::Allow { allowance, input } => body
                 .text("decision", "allow")
-                .value("always", *allowance == Allowance::Chat)
+                .value("always", *allowance == PermissionScope::Chat)
                 .raw_if("input", input.as_ref().map(Json::as_str)),
             Self::Deny { message, stops } => body
                 .text("decision", "deny")
@@ -298,7 +298,7 @@ mod tests {
         PermissionPrompt::read("a1", request).unwrap()
     }
 
-    fn allow(allowance: Allowance) -> Decision {
+    fn allow(allowance: PermissionScope) -> Decision {
         Decision::Allow { allowance, input: None }
     }
 
@@ -310,14 +310,14 @@ mod tests {
 
     #[test]
     fn an_input_goes_back_as_it_came() {
-        let reply = asked(PERMISSION).reply(&allow(Allowance::Once)).unwrap();
+        let reply = asked(PERMISSION).reply(&allow(PermissionScope::Once)).unwrap();
         assert_eq!(reply, r#"{"behavior":"allow","updatedInput":{"command":"touch a","n":1.0}}"#);
     }
 
     #[test]
     fn an_approval_cannot_replace_what_was_shown() {
         let saw = |input: &str| Decision::Allow {
-            allowance: Allowance::Chat,
+            allowance: PermissionScope::Chat,
             input: Some(Json::parse(input).unwrap()),
         };
         for other in [
@@ -347,7 +347,7 @@ mod tests {
             "rules": rules}]);
         check(
             PERMISSION,
-            &allow(Allowance::Chat),
+            &allow(PermissionScope::Chat),
             &json!({"behavior": "allow", "updatedInput": {"command": "touch a", "n": 1.0},
                 "updatedPermissions": update}),
         );
@@ -401,7 +401,10 @@ mod tests {
     fn the_wrong_kind_of_answer_is_refused() {
         let says = Decision::Says("yes".to_owned());
         assert_eq!(asked(PERMISSION).reply(&says), Err(AnswerMismatch::Permission));
-        assert_eq!(asked(QUESTION).reply(&allow(Allowance::Once)), Err(AnswerMismatch::Question));
+        assert_eq!(
+            asked(QUESTION).reply(&allow(PermissionScope::Once)),
+            Err(AnswerMismatch::Question)
+        );
         assert_eq!(asked(FORM).reply(&says), Err(AnswerMismatch::Form));
         assert_eq!(PermissionPrompt::read("a", r#"{"subtype":"hook_callback"}"#), None);
     }

@@ -37,11 +37,11 @@ impl Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GateRule {
-    /// Least accuracy; `None` if only the comparison counts.
+    /// Minimum accuracy; `None` if only the comparison counts.
     pub min_accuracy: Option<f64>,
     /// 1 minus the error rate of each bound, over all looks.
     pub confidence: f64,
-    /// Greatest drop that is accepted.
+    /// Maximum accepted drop.
     pub margin: f64,
 }
 

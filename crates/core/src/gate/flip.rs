@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outcomes::{PairedItem, Pairing};
 
-/// Least change of an item's mean that is listed.
+/// Minimum change of an item's mean that is listed.
 const LEAST: f64 = 0.5 - 1e-9;
 
 /// Which way an item went.

@@ -60,7 +60,7 @@ pub struct GateResult {
     pub run_name: String,
     pub verdict: Verdict,
     pub accuracy: f64,
-    /// Least accuracy that the gate demanded.
+    /// Minimum accuracy that the gate demanded.
     pub min_accuracy: Option<f64>,
     pub comparison: Comparison,
     /// When the dataset was last changed before the run.

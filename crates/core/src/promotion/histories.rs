@@ -60,7 +60,7 @@ struct World {
     serving: Option<usize>,
     jobs: Vec<Job>,
     audits: [Vec<String>; 2],
-    /// Rollbacks whose deployment failed without anybody being told.
+    /// Rollbacks whose deployment failed without a notification.
     silent_faults: usize,
     dataset: i64,
     policy: PromotionPolicy,

@@ -34,7 +34,7 @@ pub struct PromotionPolicy {
     pub automatic_rollback: bool,
     /// Whether a promotion deploys: the operator's `promotion.command`, `promotion.agentcore` or `promotion.webhook`.
     pub deploys: bool,
-    /// Least accuracy that a gate must demand, from 0 to 1, where promotion is required.
+    /// Minimum accuracy that a gate must demand, from 0 to 1, where promotion is required.
     pub min_accuracy: f64,
 }
 

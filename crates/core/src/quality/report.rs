@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::message::Message;
 use crate::quality::calibration::panel::DriftAlert;
-use crate::quality::success_metrics::{Measure, Reading, SuccessMetric};
+use crate::quality::success_metrics::{Reading, SuccessMeasure, SuccessMetric};
 use crate::quality::suggestion::Suggestion;
 use crate::quality::suggestion::advice::{AdviceOrigin, TEMPLATES};
 use crate::quality::synthesis::{
@@ -185,16 +185,19 @@ pub fn trend_words(trend: &Trend) -> String {
 /// Formats the value of a success metric.
 pub fn reading_words(metric: &SuccessMetric) -> String {
     match (&metric.reading, metric.measure) {
-        (Reading::Unknown(why), Measure::QualityTrend) => why.clone(),
+        (Reading::Unknown(why), SuccessMeasure::QualityTrend) => why.clone(),
         (Reading::Unknown(why), _) => format!("not enough data: {why}"),
-        (Reading::Is { value, .. }, Measure::SessionsScored | Measure::SuggestionsDone) => {
+        (
+            Reading::Is { value, .. },
+            SuccessMeasure::SessionsScored | SuccessMeasure::SuggestionsDone,
+        ) => {
             format!("{value:.0}")
         }
-        (Reading::Is { value, interval, n }, Measure::HumanCorrelation) => match interval {
+        (Reading::Is { value, interval, n }, SuccessMeasure::HumanCorrelation) => match interval {
             Some([lower, upper]) => format!("{value:.2} ({lower:.2} to {upper:.2}, n = {n})"),
             None => format!("{value:.2} (no interval, n = {n})"),
         },
-        (Reading::Is { value, interval, .. }, Measure::QualityTrend) => match interval {
+        (Reading::Is { value, interval, .. }, SuccessMeasure::QualityTrend) => match interval {
             Some([lower, upper]) => format!("{value:+.3} ({lower:+.3} to {upper:+.3})"),
             None => format!("{value:+.3}"),
         },
@@ -204,11 +207,11 @@ pub fn reading_words(metric: &SuccessMetric) -> String {
 /// Formats the target of a success metric.
 pub fn target_words(metric: &SuccessMetric) -> String {
     match metric.measure {
-        Measure::SessionsScored | Measure::SuggestionsDone => {
+        SuccessMeasure::SessionsScored | SuccessMeasure::SuggestionsDone => {
             format!("at least {:.0}", metric.target)
         }
-        Measure::HumanCorrelation => format!("above {:.1}", metric.target),
-        Measure::QualityTrend => format!("at least {:+.2}", metric.target),
+        SuccessMeasure::HumanCorrelation => format!("above {:.1}", metric.target),
+        SuccessMeasure::QualityTrend => format!("at least {:+.2}", metric.target),
     }
 }
 

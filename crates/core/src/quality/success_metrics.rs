@@ -23,7 +23,7 @@ const WEEKS_PER_MONTH: f64 = 365.2425 / 12.0 / 7.0;
 /// A success metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SuccessMetric {
-    pub measure: Measure,
+    pub measure: SuccessMeasure,
     pub target: f64,
     pub reading: Reading,
 }
@@ -31,7 +31,7 @@ pub struct SuccessMetric {
 /// The metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Measure {
+pub enum SuccessMeasure {
     /// Sessions scored per week.
     SessionsScored,
     /// Correlation of judge and human labels.
@@ -42,7 +42,7 @@ pub enum Measure {
     QualityTrend,
 }
 
-impl Measure {
+impl SuccessMeasure {
     /// Returns the title on pages.
     pub const fn title(self) -> &'static str {
         match self {
@@ -83,9 +83,10 @@ impl SuccessMetric {
     pub fn is_met(&self) -> Option<bool> {
         match (&self.reading, self.measure) {
             (Reading::Unknown(_), _) => None,
-            (Reading::Is { value, .. }, Measure::SessionsScored | Measure::SuggestionsDone) => {
-                Some(*value >= self.target)
-            }
+            (
+                Reading::Is { value, .. },
+                SuccessMeasure::SessionsScored | SuccessMeasure::SuggestionsDone,
+            ) => Some(*value >= self.target),
             // With little data anything is possible: the whole interval must meet or miss the target.
             (Reading::Is { interval, .. }, _) => match interval {
                 Some([lower, _]) if *lower >= self.target => Some(true),
@@ -127,10 +128,14 @@ pub fn success(facts: &SuccessFacts) -> Vec<SuccessMetric> {
     };
     let metric = |measure, target, reading| SuccessMetric { measure, target, reading };
     vec![
-        metric(Measure::SessionsScored, SESSIONS_PER_WEEK, count(facts.sessions, facts.sessions)),
-        metric(Measure::HumanCorrelation, CORRELATION, correlation(facts.correlation)),
-        metric(Measure::SuggestionsDone, COMPLETED_PER_MONTH, done),
-        metric(Measure::QualityTrend, RISE_PER_MONTH, rise(&facts.trend)),
+        metric(
+            SuccessMeasure::SessionsScored,
+            SESSIONS_PER_WEEK,
+            count(facts.sessions, facts.sessions),
+        ),
+        metric(SuccessMeasure::HumanCorrelation, CORRELATION, correlation(facts.correlation)),
+        metric(SuccessMeasure::SuggestionsDone, COMPLETED_PER_MONTH, done),
+        metric(SuccessMeasure::QualityTrend, RISE_PER_MONTH, rise(&facts.trend)),
     ]
 }
 

@@ -31,14 +31,14 @@ pub enum Reading {
 /// A chat message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChatMessage {
-    pub role: Role,
+    pub role: MessageRole,
     pub name: Option<String>,
     pub parts: Vec<Part>,
 }
 
 /// The role of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum MessageRole {
     /// System and developer messages.
     System,
     User,

@@ -1,6 +1,6 @@
 //! Titles of sessions: the first request, on one short line.
 
-use super::message_formats::{self, ChatMessage, Part, Reading, Role};
+use super::message_formats::{self, ChatMessage, MessageRole, Part, Reading};
 use serde_json::Value;
 
 /// The maximum payload size that is parsed.
@@ -46,8 +46,8 @@ fn request(input: &str) -> Option<String> {
             found.map(str::to_owned)
         }
         Reading::Messages(messages) => {
-            let asked = messages.iter().filter(|message| message.role == Role::User);
-            let others = messages.iter().filter(|message| message.role != Role::System);
+            let asked = messages.iter().filter(|message| message.role == MessageRole::User);
+            let others = messages.iter().filter(|message| message.role != MessageRole::System);
             asked.chain(others).find_map(words).map(str::to_owned)
         }
     }

@@ -17,7 +17,7 @@ const SHIPPED: &str = include_str!("../../review/alerts.toml");
 /// A sample that is not reviewed after a week is overdue: the next one is drawn then.
 const OVERDUE_NANOS: i64 = 7 * 24 * 60 * 60 * 1_000_000_000;
 /// Changes that a message describes in full; push services take few bytes.
-const MAX_TOLD: usize = 5;
+const MAX_LISTED: usize = 5;
 
 /// States by subject, as they were last known.
 pub type AlertStates = BTreeMap<String, String>;
@@ -59,8 +59,10 @@ pub struct AlertChange {
     /// `None` where nothing was known.
     pub from: Option<String>,
     pub state: String,
-    /// The notification; `None` for a change that is no news, such as the first good state.
-    pub told: Option<AlertNews>,
+    /// The notification; `None` for a change that is no news, such as the first good state. Stored
+    /// changes may have its former name.
+    #[serde(alias = "told")]
+    pub news: Option<AlertNews>,
 }
 
 /// The notification of a change.
@@ -72,7 +74,7 @@ pub struct AlertNews {
     pub action: String,
 }
 
-/// What a week's metrics and rules are; nothing while the week is provisional. What cannot be told
+/// What a week's metrics and rules are; nothing while the week is provisional. What is unknown
 /// has no state: it neither confirms nor ends the last one.
 pub fn observed(metrics: &WeeklyMetrics) -> Vec<ObservedState> {
     if metrics.provisional {
@@ -144,14 +146,14 @@ pub fn changes(known: &AlertStates, observed: &[ObservedState]) -> Vec<AlertChan
         let from = known.get(&one.subject).cloned();
         // A first good state is no news.
         let is_news = from.is_some() || !matches!(one.state, "met" | "off");
-        let told = is_news.then(|| one.told()).flatten();
-        AlertChange { subject: one.subject.clone(), from, state: one.state.to_owned(), told }
+        let news = is_news.then(|| one.news()).flatten();
+        AlertChange { subject: one.subject.clone(), from, state: one.state.to_owned(), news }
     };
     observed.iter().filter(is_new).map(change).collect()
 }
 
 impl ObservedState {
-    fn told(&self) -> Option<AlertNews> {
+    fn news(&self) -> Option<AlertNews> {
         let (kind, name) = self.subject.split_once('/')?;
         let applies = |text: &&AlertText| {
             text.kind == kind
@@ -187,11 +189,11 @@ pub struct AlertSource<'a> {
 
 /// Returns the message about changes; `None` if none is news.
 pub fn message(event: &str, source: AlertSource<'_>, changes: &[AlertChange]) -> Option<Message> {
-    let told: Vec<(&AlertChange, &AlertNews)> =
-        changes.iter().filter_map(|change| Some((change, change.told.as_ref()?))).collect();
-    let (_, first) = told.first()?;
+    let news: Vec<(&AlertChange, &AlertNews)> =
+        changes.iter().filter_map(|change| Some((change, change.news.as_ref()?))).collect();
+    let (_, first) = news.first()?;
     let about = source.agent.map_or_else(String::new, |agent| format!("{agent}: "));
-    let title = match told.len() {
+    let title = match news.len() {
         1 => format!("{about}{}", first.title),
         many => format!("{about}{} (and {} more)", first.title, many - 1),
     };
@@ -218,12 +220,12 @@ pub fn message(event: &str, source: AlertSource<'_>, changes: &[AlertChange]) ->
         "week": source.week,
         "title": title,
         "text": text,
-        "changes": told.iter().take(MAX_TOLD).map(facts).collect::<Vec<Value>>(),
-        "more": told.len().saturating_sub(MAX_TOLD),
+        "changes": news.iter().take(MAX_LISTED).map(facts).collect::<Vec<Value>>(),
+        "more": news.len().saturating_sub(MAX_LISTED),
         "path": path,
         "url": url,
     });
-    let sections = told.iter().map(section).collect();
+    let sections = news.iter().map(section).collect();
     Some(Message { event: event.to_owned(), title, text, sections, link: Some(url), data })
 }
 
@@ -251,25 +253,25 @@ mod tests {
         changes
     }
 
-    fn told<'a>(changes: &'a [AlertChange], subject: &str) -> Option<&'a AlertNews> {
-        changes.iter().find(|change| change.subject == subject)?.told.as_ref()
+    fn news_of<'a>(changes: &'a [AlertChange], subject: &str) -> Option<&'a AlertNews> {
+        changes.iter().find(|change| change.subject == subject)?.news.as_ref()
     }
 
     #[test]
     fn a_change_of_state_is_told_once_with_what_to_do() {
         let mut known = AlertStates::new();
         let good = after(&mut known, &week((300, 10), 0));
-        assert_eq!(told(&good, SATISFACTION), None, "a first good state is no news");
+        assert_eq!(news_of(&good, SATISFACTION), None, "a first good state is no news");
         let bad = after(&mut known, &week((100, 200), 0));
-        let news = told(&bad, SATISFACTION).unwrap();
+        let news = news_of(&bad, SATISFACTION).unwrap();
         assert_eq!(news.title, "User satisfaction: target not met");
         assert!(news.text.starts_with("33.3% (") && news.text.ends_with("the target is 80.0%."));
-        assert!(told(&bad, "rule/user-satisfaction").unwrap().action.contains("thumbs down"));
+        assert!(news_of(&bad, "rule/user-satisfaction").unwrap().action.contains("thumbs down"));
         assert_eq!(after(&mut known, &week((100, 200), 0)), [], "nothing changed");
         // Too few thumbs to tell: the last state stays.
         assert_eq!(after(&mut known, &week((4, 2), 0)), []);
         let again = after(&mut known, &week((300, 10), 0));
-        assert!(told(&again, SATISFACTION).unwrap().title.ends_with("target met again"));
+        assert!(news_of(&again, SATISFACTION).unwrap().title.ends_with("target met again"));
     }
 
     #[test]
@@ -281,10 +283,10 @@ mod tests {
         let state = |days: i64| review(&open, drawn_at, Timestamp::from_nanos(days * day));
         assert_eq!((state(6).state, state(7).state), ("open", "overdue"));
         let late = changes(&AlertStates::new(), &[state(8)]);
-        let news = late[0].told.as_ref().unwrap();
+        let news = late[0].news.as_ref().unwrap();
         assert_eq!(news.title, "The review of the week of 2026-11-08 is overdue");
         assert!(news.text.starts_with("0 of 50 traces are reviewed"));
-        assert_eq!(changes(&AlertStates::new(), &[state(1)])[0].told, None);
+        assert_eq!(changes(&AlertStates::new(), &[state(1)])[0].news, None);
     }
 
     #[test]

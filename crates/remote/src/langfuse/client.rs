@@ -68,7 +68,7 @@ pub use traces::{TraceFilter, WholeTrace};
 
 /// URL and API keys of a server.
 #[derive(Clone, Debug)]
-pub struct Access {
+pub struct ServerCredentials {
     /// For example `https://cloud.langfuse.com` or `http://127.0.0.1:3000`.
     pub url: String,
     pub public_key: String,
@@ -127,7 +127,7 @@ impl LangfuseClient {
     /// # Errors
     /// Fails on an invalid URL, and if the system's root certificates cannot be read.
     pub fn new(
-        access: Access,
+        access: ServerCredentials,
         limits: ClientLimits,
         pace: Box<dyn BackoffClock>,
     ) -> Result<Self, ClientError> {
@@ -139,7 +139,7 @@ impl LangfuseClient {
             .user_agent(concat!("ratchet/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(ClientError::Start)?;
-        let Access { public_key, secret_key, .. } = access;
+        let ServerCredentials { public_key, secret_key, .. } = access;
         let slots = Semaphore::new(limits.at_once.max(1));
         let routes = Routes::default();
         Ok(Self(Arc::new(Inner {

@@ -28,7 +28,7 @@ pub use deliver::Refused;
 /// One kind of record to be copied, in the order of the copy: what others refer to comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Part {
+pub enum CopyPart {
     ScoreConfigs,
     /// What models cost, where the project says so itself.
     Models,
@@ -45,7 +45,7 @@ pub enum Part {
     Comments,
 }
 
-impl Part {
+impl CopyPart {
     /// Every part, in the order of the copy.
     pub const ALL: [Self; 10] = [
         Self::ScoreConfigs,
@@ -89,7 +89,7 @@ pub struct Checkpoint {
     /// The time from which records are left to the next copy, as text.
     pub until: String,
     /// Where to go on in each part; a part that is not there has not begun.
-    pub parts: BTreeMap<Part, Progress>,
+    pub parts: BTreeMap<CopyPart, PartProgress>,
     /// The ids that score configs have got here, by their ids there.
     pub score_configs: BTreeMap<String, String>,
     /// The ids that runs of datasets have got here, by their ids there.
@@ -100,7 +100,7 @@ pub struct Checkpoint {
 /// How far one part has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Progress {
+pub struct PartProgress {
     /// Where to go on; `None` when it is done.
     pub next: Option<Position>,
     pub read: u64,
@@ -115,8 +115,9 @@ pub struct Progress {
 impl Checkpoint {
     /// Returns whether every part is copied.
     pub fn is_done(&self) -> bool {
-        let is_done = |part: &Part| self.parts.get(part).is_some_and(|part| part.next.is_none());
-        Part::ALL.iter().all(is_done)
+        let is_done =
+            |part: &CopyPart| self.parts.get(part).is_some_and(|part| part.next.is_none());
+        CopyPart::ALL.iter().all(is_done)
     }
 
     /// The time that the copy is about.
@@ -152,10 +153,10 @@ pub trait CopyProgress {
     ///
     /// # Errors
     /// Ends the copy.
-    fn advanced(&mut self, part: Part, checkpoint: &Checkpoint) -> std::io::Result<()>;
+    fn advanced(&mut self, part: CopyPart, checkpoint: &Checkpoint) -> std::io::Result<()>;
 
     /// A record was left out.
-    fn refused(&mut self, part: Part, refused: &Refused);
+    fn refused(&mut self, part: CopyPart, refused: &Refused);
 }
 
 /// The servers of a copy.
@@ -177,8 +178,8 @@ pub async fn copy(
     witness: &mut dyn CopyProgress,
 ) -> Result<(), CopyError> {
     let mut media = BTreeSet::new();
-    for part in Part::ALL {
-        let begun = Progress { next: Some(Position::Start), ..Progress::default() };
+    for part in CopyPart::ALL {
+        let begun = PartProgress { next: Some(Position::Start), ..PartProgress::default() };
         let mut progress = checkpoint.parts.get(&part).cloned().unwrap_or(begun);
         while let Some(at) = progress.next.take() {
             let work = Work { route, part, at: &at };
@@ -194,7 +195,7 @@ pub async fn copy(
 /// One slice of one part.
 struct Work<'a> {
     route: &'a Route<'a>,
-    part: Part,
+    part: CopyPart,
     at: &'a Position,
 }
 
@@ -203,22 +204,22 @@ impl Work<'_> {
     async fn copy(
         &self,
         checkpoint: &mut Checkpoint,
-        progress: &mut Progress,
+        progress: &mut PartProgress,
         media: &mut BTreeSet<String>,
     ) -> Result<Vec<Refused>, CopyError> {
         let Self { route, part, at } = *self;
         match part {
-            Part::ScoreConfigs => catalog::score_configs(route, checkpoint, progress, at).await,
-            Part::Models => {
+            CopyPart::ScoreConfigs => catalog::score_configs(route, checkpoint, progress, at).await,
+            CopyPart::Models => {
                 catalog::models(route, progress, at).await?;
                 Ok(Vec::new())
             }
-            Part::Prompts => catalog::prompts(route, progress).await,
-            Part::Datasets => datasets::datasets(route, progress, at, media).await,
-            Part::DatasetRuns => datasets::runs(route, checkpoint, progress, at).await,
-            Part::Queues => queues_comments::queues(route, checkpoint, progress).await,
-            Part::Comments => queues_comments::comments(route, progress).await,
-            Part::Traces | Part::Observations | Part::Scores => {
+            CopyPart::Prompts => catalog::prompts(route, progress).await,
+            CopyPart::Datasets => datasets::datasets(route, progress, at, media).await,
+            CopyPart::DatasetRuns => datasets::runs(route, checkpoint, progress, at).await,
+            CopyPart::Queues => queues_comments::queues(route, checkpoint, progress).await,
+            CopyPart::Comments => queues_comments::comments(route, progress).await,
+            CopyPart::Traces | CopyPart::Observations | CopyPart::Scores => {
                 let between = checkpoint.between()?;
                 let slice = read(route.from, part, &between, at).await?;
                 // First, so that whatever records them knows that they are there.
@@ -240,21 +241,21 @@ impl Work<'_> {
 
 async fn read(
     from: &LangfuseClient,
-    part: Part,
+    part: CopyPart,
     between: &TimeWindow,
     at: &Position,
 ) -> Result<Slice<Vec<Envelope>>, ClientError> {
     match part {
-        Part::Traces => from.trace_events(between, at).await,
-        Part::Scores => from.score_events(between, at).await,
-        Part::Observations
-        | Part::ScoreConfigs
-        | Part::Models
-        | Part::Prompts
-        | Part::Datasets
-        | Part::DatasetRuns
-        | Part::Queues
-        | Part::Comments => from.observation_events(between, at).await,
+        CopyPart::Traces => from.trace_events(between, at).await,
+        CopyPart::Scores => from.score_events(between, at).await,
+        CopyPart::Observations
+        | CopyPart::ScoreConfigs
+        | CopyPart::Models
+        | CopyPart::Prompts
+        | CopyPart::Datasets
+        | CopyPart::DatasetRuns
+        | CopyPart::Queues
+        | CopyPart::Comments => from.observation_events(between, at).await,
     }
 }
 
@@ -262,7 +263,7 @@ async fn record(
     route: &Route<'_>,
     slice: Slice<Vec<Envelope>>,
     checkpoint: &Checkpoint,
-    progress: &mut Progress,
+    progress: &mut PartProgress,
 ) -> Result<Vec<Refused>, CopyError> {
     let unreadable = slice.unreadable.iter().map(Refused::unreadable);
     let mut left_out: Vec<Refused> = unreadable.collect();

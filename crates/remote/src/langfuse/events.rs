@@ -62,7 +62,7 @@ pub enum Submitter {
 
 /// What became of one event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct EventOutcome {
     /// The event's id, or its place in the batch if it has none.
     pub event: String,
     /// The id of the record it is about, or why it was refused.
@@ -93,12 +93,12 @@ pub struct EventPatches {
     pub observations: Vec<ObservationPatch>,
     pub scores: Vec<ScorePatch>,
     /// One per event, in order.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<EventOutcome>,
     /// Whether their times are the server's own, so that the order in which they come counts.
     pub is_in_order: bool,
 }
 
-/// Under which rules something is heard, and when it was said.
+/// The redaction rules for an event, and its time.
 #[derive(Clone, Copy, Debug)]
 pub struct EventContext<'a> {
     /// What the sender may send.
@@ -107,7 +107,7 @@ pub struct EventContext<'a> {
     pub at: Timestamp,
 }
 
-/// Who speaks, when, and under which id if the body gives none.
+/// The speaker, the time, and the id if the body gives none.
 struct Saying<'a> {
     rules: &'a Rules,
     stamp: Stamp,
@@ -139,7 +139,7 @@ impl EventPatches {
         for (index, event) in batch.iter().enumerate() {
             let result = statements.take_event(event, rules);
             let id = event_id(event).unwrap_or_else(|| format!("batch[{index}]"));
-            statements.outcomes.push(Outcome { event: id, result });
+            statements.outcomes.push(EventOutcome { event: id, result });
         }
         statements
     }
@@ -152,17 +152,17 @@ impl EventPatches {
             let fallback_id = id.to_string();
             let saying = Saying { rules, stamp: Stamp::stated(at, WriteKind::Create), fallback_id };
             let result = statements.take_score(&body, &saying).map_err(EventError::Invalid);
-            statements.outcomes.push(Outcome { event: id.to_string(), result });
+            statements.outcomes.push(EventOutcome { event: id.to_string(), result });
         }
         statements
     }
 
     /// Works out what one body says that comes without an envelope, as the oldest clients send it,
     /// under this id unless it has one of its own.
-    pub fn from_body(kind: EventType, body: &Raw, id: String, heard: EventContext<'_>) -> Self {
+    pub fn from_body(kind: EventType, body: &Raw, id: String, context: EventContext<'_>) -> Self {
         let mut statements = Self::default();
-        let result = statements.take_body(kind, body, id.clone(), heard);
-        statements.outcomes.push(Outcome { event: id, result });
+        let result = statements.take_body(kind, body, id.clone(), context);
+        statements.outcomes.push(EventOutcome { event: id, result });
         statements
     }
 
@@ -179,8 +179,8 @@ impl EventPatches {
         if kind == EventType::SdkLog && rules.submitter == Submitter::Keyed {
             return Ok(envelope.id);
         }
-        let heard = EventContext { rules, at };
-        let taken = self.take_body(kind, &envelope.body, derived_id(event.get()), heard);
+        let context = EventContext { rules, at };
+        let taken = self.take_body(kind, &envelope.body, derived_id(event.get()), context);
         taken.map_err(|refusal| match refusal {
             EventError::Invalid(issue) => EventError::Invalid(issue.inside("body")),
             EventError::NotAllowed => EventError::NotAllowed,
@@ -192,9 +192,9 @@ impl EventPatches {
         kind: EventType,
         body: &RawValue,
         fallback_id: String,
-        heard: EventContext<'_>,
+        context: EventContext<'_>,
     ) -> Result<String, EventError> {
-        let EventContext { rules, at } = heard;
+        let EventContext { rules, at } = context;
         let is_score = kind == EventType::Score;
         if !is_score && rules.submitter != Submitter::Keyed {
             return Err(EventError::NotAllowed);

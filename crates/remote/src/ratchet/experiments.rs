@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use ratchet_core::experiment::run_summary::{RunSummary, TrialFacts};
+use ratchet_core::experiment::run_summary::RunSummary;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
-
-use super::{RatchetClient, RatchetResult};
 
 /// A run to create, or to continue if there is one of that name with the same plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -67,13 +65,6 @@ pub struct ExperimentTarget {
     /// Whether the server runs it by itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub on_server: bool,
-}
-
-impl ExperimentTarget {
-    /// Returns whether it is named and nothing more: one of the server's own targets.
-    pub fn is_only_named(&self) -> bool {
-        self.on_server || (self.kind.is_empty() && self.fingerprint.is_empty())
-    }
 }
 
 /// A target that the server can run by itself.
@@ -218,13 +209,14 @@ pub struct TrialView {
     #[schema(value_type = Object)]
     pub metadata: Value,
     /// An answer of the same target version to the same input.
-    pub cached: Option<CachedAnswer>,
+    pub cached: Option<CachedAnswerView>,
 }
 
 /// An answer of an earlier run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = CachedAnswer)]
 #[serde(rename_all = "camelCase")]
-pub struct CachedAnswer {
+pub struct CachedAnswerView {
     pub answer: String,
     /// The trace of the call that it came from.
     pub trace: String,
@@ -254,13 +246,14 @@ pub struct LeaseRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FinishRequest {
-    pub results: Vec<TrialResult>,
+    pub results: Vec<TrialResultForm>,
 }
 
 /// The result of one trial. Its trace, run item and scores are recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = TrialResult)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct TrialResult {
+pub struct TrialResultForm {
     pub id: String,
     pub lease: u64,
     /// Which call of the lease had the answer, from 1.
@@ -284,16 +277,17 @@ pub struct TrialResult {
     pub cost: Option<f64>,
     /// Verdicts of the evaluators.
     #[serde(default)]
-    pub scores: Vec<TrialScore>,
+    pub scores: Vec<TrialScoreView>,
     /// Evaluators that failed: there is an answer, and no verdict on it.
     #[serde(default)]
-    pub not_judged: Vec<MissingVerdict>,
+    pub not_judged: Vec<MissingVerdictView>,
 }
 
 /// An evaluator that failed to judge an answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = MissingVerdict)]
 #[serde(deny_unknown_fields)]
-pub struct MissingVerdict {
+pub struct MissingVerdictView {
     /// Name of the score that is missing.
     pub name: String,
     /// Why there is none.
@@ -305,8 +299,9 @@ pub struct MissingVerdict {
 
 /// The verdict of an evaluator.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = TrialScore)]
 #[serde(deny_unknown_fields)]
-pub struct TrialScore {
+pub struct TrialScoreView {
     /// Name of the score.
     pub name: String,
     /// From 0 to 1.
@@ -332,7 +327,7 @@ pub struct LeaseView {
 /// Trials of a run in their order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TrialsView {
-    pub trials: Vec<TrialSummary>,
+    pub trials: Vec<TrialSummaryView>,
     /// Where to go on; null at the end.
     pub cursor: Option<String>,
 }
@@ -348,8 +343,9 @@ pub struct RunSummaryView {
 
 /// What is known of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = TrialSummary)]
 #[serde(rename_all = "camelCase")]
-pub struct TrialSummary {
+pub struct TrialSummaryView {
     pub id: String,
     /// Id of the dataset item.
     pub item: String,
@@ -366,74 +362,10 @@ pub struct TrialSummary {
     pub trace: Option<String>,
     pub latency_ms: Option<u64>,
     pub cost: Option<f64>,
-    pub scores: Vec<TrialScore>,
+    pub scores: Vec<TrialScoreView>,
     /// Evaluators that failed to judge the answer.
     #[serde(default)]
-    pub not_judged: Vec<MissingVerdict>,
+    pub not_judged: Vec<MissingVerdictView>,
     /// The runner that has it, while it is running.
     pub runner: Option<String>,
-}
-
-impl TrialSummary {
-    /// Returns what the summary of its run counts.
-    pub fn facts(&self) -> TrialFacts {
-        TrialFacts {
-            item: self.item.clone(),
-            is_fault: self.state == "fault",
-            latency_ms: self.latency_ms.filter(|_| !self.cached),
-            cost: self.cost,
-            scores: self.scores.iter().map(|one| (one.name.clone(), one.value)).collect(),
-            not_judged: self.not_judged.iter().map(|one| one.name.clone()).collect(),
-        }
-    }
-}
-
-impl RatchetClient {
-    /// Creates a run or continues it.
-    ///
-    /// # Errors
-    /// Fails if the server cannot be reached or refuses.
-    pub async fn open_experiment(
-        &self,
-        project: &str,
-        request: &ExperimentRequest,
-    ) -> RatchetResult<ExperimentRunView> {
-        self.post(&["v1", "projects", project, "experiments"], request).await
-    }
-
-    /// Requests trials.
-    ///
-    /// # Errors
-    /// Fails if the server cannot be reached or refuses.
-    pub async fn claim_trials(
-        &self,
-        (project, run): (&str, &str),
-        request: &ClaimRequest,
-    ) -> RatchetResult<ClaimView> {
-        self.post(&["v1", "projects", project, "experiments", run, "claim"], request).await
-    }
-
-    /// Extends leases.
-    ///
-    /// # Errors
-    /// Fails if the server cannot be reached or refuses.
-    pub async fn renew_trials(
-        &self,
-        (project, run): (&str, &str),
-        request: &RenewRequest,
-    ) -> RatchetResult<LeaseView> {
-        self.post(&["v1", "projects", project, "experiments", run, "renew"], request).await
-    }
-
-    /// Reports results.
-    ///
-    /// # Errors
-    /// Fails if the server cannot be reached or refuses.
-    pub async fn finish_trials(
-        &self,
-        (project, run): (&str, &str),
-        request: &FinishRequest,
-    ) -> RatchetResult<LeaseView> {
-        self.post(&["v1", "projects", project, "experiments", run, "finish"], request).await
-    }
 }

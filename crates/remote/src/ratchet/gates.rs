@@ -14,13 +14,14 @@ pub struct StoredAnswersView {
     pub evaluator: Option<String>,
     /// Version of a judge: a hash of its model and prompts.
     pub evaluator_version: Option<String>,
-    pub answers: Vec<StoredAnswer>,
+    pub answers: Vec<StoredAnswerView>,
 }
 
 /// An answer of an earlier run to an item that has not changed since.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = StoredAnswer)]
 #[serde(rename_all = "camelCase")]
-pub struct StoredAnswer {
+pub struct StoredAnswerView {
     /// Name of the run.
     pub run: String,
     pub trace: String,
@@ -36,8 +37,9 @@ pub struct StoredAnswer {
 
 /// The verdict on an answer of an earlier run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = AnswerVerdict)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct AnswerVerdict {
+pub struct AnswerVerdictForm {
     /// Trace of the answer.
     pub trace: String,
     /// From 0 to 1.

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::path::{PathProject, ProjectParam};
-use super::projects::project_id;
+use super::projects::{own_project, project_id};
 use crate::app::App;
-use crate::auth::{Caller, Member, Reader};
+use crate::auth::{Member, Reader};
 use crate::body::JsonBody;
 use crate::error::{ApiError, ApiResult};
 
@@ -179,7 +179,7 @@ pub struct PolicyRequest {
     /// Whether a promotion deploys, by the operator's command or webhook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deploys: Option<bool>,
-    /// Least accuracy that a gate must demand, from 0 to 1, where promotion is required.
+    /// Minimum accuracy that a gate must demand, from 0 to 1, where promotion is required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_accuracy: Option<f64>,
 }
@@ -449,12 +449,4 @@ pub(super) async fn delete(
     own_project(&caller, &project)?;
     caller.catalog(&app).delete_agent(project, name.clone(), app.clock.now()).await?;
     Ok(Json(DeletedAgent { deleted: name }))
-}
-
-/// A role covers the key's own project only; another one looks like none at all.
-fn own_project(caller: &Caller, project: &ProjectId) -> ApiResult<()> {
-    if caller.project == *project {
-        return Ok(());
-    }
-    Err(ApiError::NotFound(format!("project {project} not found")))
 }

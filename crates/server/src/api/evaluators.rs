@@ -392,16 +392,16 @@ pub(super) async fn switch(
     State(app): State<App>,
     Administrator(caller): Administrator,
     Path((project, name)): Path<(String, String)>,
-    JsonBody(wish): JsonBody<EvaluatorSwitch>,
+    JsonBody(request): JsonBody<EvaluatorSwitch>,
 ) -> ApiResult<Json<EvaluatorStatusView>> {
     let (project, now) = (project_id(&project)?, app.clock.now());
     let catalog = caller.catalog(&app);
-    match wish.state {
+    match request.state {
         EvaluatorTarget::Active => {
             manage::resume(&catalog, project.clone(), name.clone(), now).await?;
         }
         EvaluatorTarget::Paused => {
-            let reason = wish.reason.unwrap_or_else(|| "paused by a person".to_owned());
+            let reason = request.reason.unwrap_or_else(|| "paused by a person".to_owned());
             manage::pause(&catalog, project.clone(), (name.clone(), reason), now).await?;
         }
     }

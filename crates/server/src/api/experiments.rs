@@ -1,10 +1,10 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::Uri;
+use ratchet_core::experiment::plan::{ExperimentPlan, PlannedTarget};
 use ratchet_remote::ratchet::experiments::{
-    ClaimRequest, ClaimView, ExperimentRequest, ExperimentRunView, ExperimentTarget,
-    ExperimentsView, ExtendRequest, FinishRequest, LeaseView, RenewRequest, RunSummaryView,
-    TrialsView,
+    ClaimRequest, ClaimView, ExperimentRequest, ExperimentRunView, ExperimentsView, ExtendRequest,
+    FinishRequest, LeaseView, RenewRequest, RunSummaryView, TrialsView,
 };
 use ratchet_stages::experiment::service::{ExperimentError, ExperimentService};
 use ratchet_stages::experiment::worker::ExperimentWorker;
@@ -15,7 +15,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::path::{PathProject, ProjectParam};
-use super::projects::project_id;
+use super::projects::{own_project, project_id};
 use super::query::{asked, page_size};
 use crate::app::App;
 use crate::auth::{Caller, Member, Reader};
@@ -69,13 +69,10 @@ impl From<ExperimentError> for ApiError {
     }
 }
 
-/// The experiments of the caller's project. A role covers the key's own project only; another one
-/// looks like none at all.
+/// The experiments of the caller's project.
 pub(super) fn service(app: &App, caller: &Caller, project: &str) -> ApiResult<ExperimentService> {
     let project = project_id(project)?;
-    if caller.project != project {
-        return Err(ApiError::NotFound(format!("project {project} not found")));
-    }
+    own_project(caller, &project)?;
     Ok(ExperimentService { store: app.store.clone(), catalog: caller.catalog(app), project })
 }
 
@@ -86,7 +83,7 @@ pub(super) fn worker(app: &App) -> ApiResult<&ExperimentWorker> {
 }
 
 /// Requires the permission to run agents for a target of the server that is a program there.
-fn may_start(app: &App, caller: &Caller, target: &ExperimentTarget) -> ApiResult<()> {
+fn may_start(app: &App, caller: &Caller, target: &PlannedTarget) -> ApiResult<()> {
     let is_program = |worker: &ExperimentWorker| worker.targets().is_program(&target.name);
     if target.is_only_named() && app.experiments().is_some_and(|worker| is_program(worker)) {
         caller.clone().may_chat()?;
@@ -111,7 +108,7 @@ pub(super) async fn list(
 ) -> ApiResult<Json<ExperimentsView>> {
     let service = service(&app, &caller, project.as_str())?;
     let query: ExperimentQueryParams = asked(&uri)?;
-    Ok(Json(service.list(query.dataset.as_deref()).await?))
+    Ok(Json(service.list(query.dataset.as_deref()).await?.into()))
 }
 
 /// `POST /api/v1/projects/{project}/experiments`: creates a run with its trials, or continues the
@@ -133,11 +130,14 @@ pub(super) async fn create(
     JsonBody(request): JsonBody<ExperimentRequest>,
 ) -> ApiResult<Json<ExperimentRunView>> {
     let service = service(&app, &caller, project.as_str())?;
-    may_start(&app, &caller, &request.target)?;
-    if !request.target.is_only_named() {
-        return Ok(Json(service.open(request, app.clock.now()).await?));
-    }
-    Ok(Json(worker(&app)?.start(&service, request, app.clock.now()).await?))
+    let plan = ExperimentPlan::from(request);
+    may_start(&app, &caller, &plan.target)?;
+    let run = if plan.target.is_only_named() {
+        worker(&app)?.start(&service, plan, app.clock.now()).await?
+    } else {
+        service.open(plan, app.clock.now()).await?
+    };
+    Ok(Json(run.into()))
 }
 
 /// `GET /api/v1/projects/{project}/experiments/{run}`: a run by id or name.
@@ -156,7 +156,7 @@ pub(super) async fn show(
     Reader(caller): Reader,
     Path((project, run)): Path<(String, String)>,
 ) -> ApiResult<Json<ExperimentRunView>> {
-    Ok(Json(service(&app, &caller, &project)?.show(&run).await?))
+    Ok(Json(service(&app, &caller, &project)?.show(&run).await?.into()))
 }
 
 /// `GET /api/v1/projects/{project}/experiments/{run}/trials`: trials of a run in their order.
@@ -180,7 +180,7 @@ pub(super) async fn trials(
     let service = service(&app, &caller, &project)?;
     let query: TrialQueryParams = asked(&uri)?;
     let limit = page_size(query.limit)?;
-    Ok(Json(service.trials(&run, (query.cursor, limit)).await?))
+    Ok(Json(service.trials(&run, (query.cursor, limit)).await?.into()))
 }
 
 /// `GET /api/v1/projects/{project}/experiments/{run}/summary`: a run as a whole, by its finished
@@ -227,7 +227,7 @@ pub(super) async fn extend(
     if let Some(target) = service.show(&run).await?.target {
         may_start(&app, &caller, &target)?;
     }
-    Ok(Json(service.extend(&run, request, app.clock.now()).await?))
+    Ok(Json(service.extend(&run, request.into(), app.clock.now()).await?.into()))
 }
 
 /// `POST /api/v1/projects/{project}/experiments/{run}/claim`: hands out trials to a runner. The call
@@ -250,7 +250,7 @@ pub(super) async fn claim(
     JsonBody(request): JsonBody<ClaimRequest>,
 ) -> ApiResult<Json<ClaimView>> {
     let service = service(&app, &caller, &project)?;
-    Ok(Json(service.claim(&run, request, app.clock.now()).await?))
+    Ok(Json(service.claim(&run, request.into(), app.clock.now()).await?.into()))
 }
 
 /// `POST /api/v1/projects/{project}/experiments/{run}/renew`: extends leases, and counts further
@@ -273,7 +273,7 @@ pub(super) async fn renew(
     JsonBody(request): JsonBody<RenewRequest>,
 ) -> ApiResult<Json<LeaseView>> {
     let service = service(&app, &caller, &project)?;
-    Ok(Json(service.renew(&run, request, app.clock.now()).await?))
+    Ok(Json(service.renew(&run, request.into(), app.clock.now()).await?.into()))
 }
 
 /// `POST /api/v1/projects/{project}/experiments/{run}/finish`: records results as traces, run items
@@ -296,7 +296,7 @@ pub(super) async fn finish(
     JsonBody(request): JsonBody<FinishRequest>,
 ) -> ApiResult<Json<LeaseView>> {
     let service = service(&app, &caller, &project)?;
-    Ok(Json(service.finish(&run, request, app.clock.now()).await?))
+    Ok(Json(service.finish(&run, request.results(), app.clock.now()).await?.into()))
 }
 
 /// `POST /api/v1/projects/{project}/experiments/{run}/cancel`: stops a run. Calls in progress end,
@@ -317,5 +317,5 @@ pub(super) async fn cancel(
     Path((project, run)): Path<(String, String)>,
 ) -> ApiResult<Json<ExperimentRunView>> {
     let service = service(&app, &caller, &project)?;
-    Ok(Json(service.cancel(&run, app.clock.now()).await?))
+    Ok(Json(service.cancel(&run, app.clock.now()).await?.into()))
 }

@@ -3,7 +3,8 @@ use axum::extract::{Path, State};
 use axum::http::Uri;
 use ratchet_core::gate::decision::{GateRule, Look};
 use ratchet_core::gate::report::GateReport;
-use ratchet_remote::ratchet::gates::{AnswerVerdict, StoredAnswersView};
+use ratchet_core::gate::stored_answer::StoredAnswers;
+use ratchet_remote::ratchet::gates::{AnswerVerdictForm, StoredAnswersView};
 use ratchet_stages::gate::{self, GateContext, GateError, GateOrder, GatePlan};
 use ratchet_store::catalog::{Catalog, GateQuery, StoredGate};
 use ratchet_store::project::ProjectId;
@@ -12,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::path::{PathProject, ProjectParam};
-use super::projects::project_id;
+use super::projects::{own_project, project_id};
 use super::query::{asked, page_size};
 use crate::app::App;
-use crate::auth::{Caller, Member, Reader};
+use crate::auth::{Member, Reader};
 use crate::body::JsonBody;
 use crate::error::{ApiError, ApiResult};
 use crate::origin::Origin;
@@ -65,13 +66,13 @@ pub struct GateRequest {
     /// Name of the score that counts; needed if the run has several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<String>,
-    /// Least accuracy, from 0 to 1.
+    /// Minimum accuracy, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_accuracy: Option<f64>,
     /// 1 minus the error rate; 0.95 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// Greatest accepted drop; 0.1 by default.
+    /// Maximum accepted drop; 0.1 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub margin: Option<f64>,
     /// Which planned look at the run this is: `only` (the default), `first` or `second`.
@@ -83,7 +84,7 @@ pub struct GateRequest {
     pub repeats: Option<u32>,
     /// Verdicts of the run's evaluator on answers of earlier runs, which `…/gates/answers` lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub judged_again: Vec<AnswerVerdict>,
+    pub judged_again: Vec<AnswerVerdictForm>,
 }
 
 /// What a gate will be able to see.
@@ -138,7 +139,7 @@ impl GateRequest {
                 margin: self.margin.unwrap_or(usual.margin),
             },
             look: self.look.unwrap_or(Look::Only),
-            judged_again: self.judged_again,
+            judged_again: self.judged_again.into_iter().map(Into::into).collect(),
         }
     }
 
@@ -155,7 +156,7 @@ impl GateRequest {
     ///
     /// # Errors
     /// 400 or 404, naming the field.
-    pub async fn answers(self, context: GateContext<'_>) -> ApiResult<StoredAnswersView> {
+    pub async fn answers(self, context: GateContext<'_>) -> ApiResult<StoredAnswers> {
         Ok(gate::answers_to_judge(context, &self.order()).await?)
     }
 
@@ -315,7 +316,7 @@ pub(super) async fn answers(
 ) -> ApiResult<Json<StoredAnswersView>> {
     own_project(&caller, &project)?;
     let context = context(&app, &app.store.catalog, (&project, ""));
-    Ok(Json(request.answers(context).await?))
+    Ok(Json(request.answers(context).await?.into()))
 }
 
 fn context<'a>(
@@ -324,12 +325,4 @@ fn context<'a>(
     (project, server): (&'a ProjectId, &'a str),
 ) -> GateContext<'a> {
     GateContext { store: &app.store, catalog, project, server, now: app.clock.now() }
-}
-
-/// A role covers the key's own project only; another one looks like none at all.
-fn own_project(caller: &Caller, project: &ProjectId) -> ApiResult<()> {
-    if caller.project == *project {
-        return Ok(());
-    }
-    Err(ApiError::NotFound(format!("project {project} not found")))
 }

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::path::{PathProject, ProjectParam};
 use crate::app::App;
-use crate::auth::Administrator;
+use crate::auth::{Administrator, Caller};
 use crate::body::JsonBody;
 use crate::error::{ApiError, ApiResult};
 
@@ -79,6 +79,15 @@ impl RetentionRequest {
     pub fn check(self) -> ApiResult<Option<u32>> {
         Ok(validation::retention(self.days)?)
     }
+}
+
+/// Requires the caller's own project. A role covers the key's project only; another one looks like none
+/// at all.
+pub(super) fn own_project(caller: &Caller, project: &ProjectId) -> ApiResult<()> {
+    if caller.project == *project {
+        return Ok(());
+    }
+    Err(ApiError::NotFound(format!("project {project} not found")))
 }
 
 /// Parses a project id.

@@ -23,10 +23,10 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::path::{PathProject, ProjectParam};
-use super::projects::project_id;
+use super::projects::{own_project, project_id};
 use super::query::{asked, page_size};
 use crate::app::App;
-use crate::auth::{Caller, Member, Reader};
+use crate::auth::{Member, Reader};
 use crate::body::JsonBody;
 use crate::error::{ApiError, ApiResult};
 use crate::origin::Origin;
@@ -465,12 +465,4 @@ fn context<'a>(
     let now = app.clock.now();
     let gate = GateContext { store: &app.store, catalog, project, server, now };
     PromoteContext { gate, can_deploy: app.state.can_deploy() }
-}
-
-/// A role covers the key's own project only; another one looks like none at all.
-fn own_project(caller: &Caller, project: &ProjectId) -> ApiResult<()> {
-    if caller.project == *project {
-        return Ok(());
-    }
-    Err(ApiError::NotFound(format!("project {project} not found")))
 }

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 
 use super::path::{PathProject, ProjectParam};
+use super::projects::own_project;
 use super::query::asked;
-use super::review_metrics::own;
 use crate::app::App;
 use crate::auth::Reader;
 use crate::error::{ApiError, ApiResult};
@@ -66,7 +66,7 @@ pub(super) async fn propose(
     PathProject(project): PathProject,
     uri: Uri,
 ) -> ApiResult<Json<SplitProposal>> {
-    own(&caller.project, &project)?;
+    own_project(&caller, &project)?;
     let request: RebalanceRequest = asked(&uri)?;
     let site = app.review_site(&project)?;
     Ok(Json(request.read(&site, app.clock.now()).await?))

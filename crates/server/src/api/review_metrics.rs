@@ -8,11 +8,11 @@ use ratchet_core::review::weekly::{MonthAccuracy, WeeklyMetrics};
 use ratchet_core::time::Timestamp;
 use ratchet_stages::review::review_site::{ReviewSite, ReviewSiteError};
 use ratchet_stages::review::weekly_metrics::{self, MetricsFilter};
-use ratchet_store::project::ProjectId;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::path::{PathProject, ProjectParam};
+use super::projects::own_project;
 use super::query::asked;
 use crate::app::App;
 use crate::auth::Reader;
@@ -141,7 +141,7 @@ pub(super) async fn week(
     PathProject(project): PathProject,
     uri: Uri,
 ) -> ApiResult<Response> {
-    own(&caller.project, &project)?;
+    own_project(&caller, &project)?;
     let request: ReviewMetricsRequest = asked(&uri)?;
     let metrics = request.read(&app.review_site(&project)?, app.clock.now()).await?;
     match request.format.as_deref() {
@@ -170,7 +170,7 @@ pub(super) async fn months(
     PathProject(project): PathProject,
     uri: Uri,
 ) -> ApiResult<Json<MonthsView>> {
-    own(&caller.project, &project)?;
+    own_project(&caller, &project)?;
     let request: MonthsRequest = asked(&uri)?;
     let months = request.read(&app.review_site(&project)?).await?;
     Ok(Json(MonthsView { months }))
@@ -183,12 +183,4 @@ impl From<ReviewSiteError> for ApiError {
             other => Self::Unprocessable(other.to_string()),
         }
     }
-}
-
-/// A key reads its own project only.
-pub(super) fn own(caller: &ProjectId, project: &ProjectId) -> ApiResult<()> {
-    if caller == project {
-        return Ok(());
-    }
-    Err(ApiError::NotFound(format!("no project {project} for this key")))
 }

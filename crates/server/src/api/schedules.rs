@@ -401,11 +401,11 @@ pub(super) async fn switch(
     State(app): State<App>,
     Administrator(caller): Administrator,
     Path((project, name)): Path<(String, String)>,
-    JsonBody(wish): JsonBody<ScheduleSwitch>,
+    JsonBody(request): JsonBody<ScheduleSwitch>,
 ) -> ApiResult<Json<ScheduleView>> {
     let (project, now) = (weekly(&app, &project).await?, app.clock.now());
     let catalog = caller.catalog(&app);
-    let switched = catalog.switch_schedule(project, name, wish.state.switched(), now).await?;
+    let switched = catalog.switch_schedule(project, name, request.state.switched(), now).await?;
     Ok(Json(ScheduleView::new(switched, now)))
 }
 

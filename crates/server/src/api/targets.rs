@@ -34,7 +34,7 @@ pub(super) async fn list(
 ) -> ApiResult<Json<ServerTargetsView>> {
     let service = service(&app, &caller, project.as_str())?;
     let targets = worker(&app)?.targets().list(&service).await?;
-    Ok(Json(ServerTargetsView { targets }))
+    Ok(Json(targets.into()))
 }
 
 /// `PUT /api/v1/projects/{project}/targets/{target}`: stores a target. Secrets are sealed, and no
@@ -58,7 +58,7 @@ pub(super) async fn save(
 ) -> ApiResult<Json<ServerTargetView>> {
     let service = service(&app, &caller, &project)?;
     let targets = worker(&app)?.targets();
-    Ok(Json(targets.save(&service, (&target, request), app.clock.now()).await?))
+    Ok(Json(targets.save(&service, (&target, request.into()), app.clock.now()).await?.into()))
 }
 
 /// `DELETE /api/v1/projects/{project}/targets/{target}`: deletes a stored target.

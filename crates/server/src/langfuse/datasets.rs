@@ -8,7 +8,7 @@ use ratchet_remote::langfuse::wire::dataset::{CreateDataset, DatasetView};
 use ratchet_remote::langfuse::wire::json::{Raw, raw};
 use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_remote::langfuse::wire::page::Paged;
-use ratchet_store::catalog::{Change, Dataset, NewDataset};
+use ratchet_store::catalog::{Dataset, FieldUpdate, NewDataset};
 use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -124,15 +124,15 @@ fn read_new(sent: CreateDataset) -> ApiResult<NewDataset> {
     })
 }
 
-fn read_schema(field: &str, sent: Maybe<Raw>) -> ApiResult<Change<JsonText>> {
+fn read_schema(field: &str, sent: Maybe<Raw>) -> ApiResult<FieldUpdate<JsonText>> {
     let sent = match sent {
-        Maybe::Absent => return Ok(Change::Keep),
-        Maybe::Null => return Ok(Change::Clear),
+        Maybe::Absent => return Ok(FieldUpdate::Keep),
+        Maybe::Null => return Ok(FieldUpdate::Clear),
         Maybe::Value(sent) => sent,
     };
-    let Some(json) = kept(field, Some(sent))? else { return Ok(Change::Clear) };
+    let Some(json) = kept(field, Some(sent))? else { return Ok(FieldUpdate::Clear) };
     Schema::read(&json).map_err(|why| refused(field, why.to_string()))?;
-    Ok(Change::Set(json))
+    Ok(FieldUpdate::Set(json))
 }
 
 fn refused(field: &str, why: String) -> ApiError {

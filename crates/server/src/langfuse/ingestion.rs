@@ -1,7 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use ratchet_remote::langfuse::events::{EventError, EventPatches, Outcome};
+use ratchet_remote::langfuse::events::{EventError, EventOutcome, EventPatches};
 use ratchet_remote::langfuse::wire::ingestion::{
     EventAccepted, EventRefused, IngestionBatch, IngestionResult,
 };
@@ -52,7 +52,7 @@ fn interpret(text: &str, reading: &Reading) -> ApiResult<(EventPatches, ())> {
     Ok((EventPatches::from_batch(&body.batch, &reading.rules), ()))
 }
 
-fn answer(outcome: Outcome) -> Result<EventAccepted, EventRefused> {
+fn answer(outcome: EventOutcome) -> Result<EventAccepted, EventRefused> {
     let Err(refusal) = outcome.result else {
         return Ok(EventAccepted { id: outcome.event, status: StatusCode::CREATED.as_u16() });
     };

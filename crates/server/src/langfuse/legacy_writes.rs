@@ -189,9 +189,9 @@ async fn write(
 
 fn interpret(form: &Form, text: &str, reading: &Reading) -> ApiResult<(EventPatches, ())> {
     let body = read_body(form, text).map_err(|issue| ApiError::InvalidFields(vec![issue]))?;
-    let heard = EventContext { rules: &reading.rules, at: reading.received_at };
+    let context = EventContext { rules: &reading.rules, at: reading.received_at };
     let id = uuid::Uuid::new_v4().to_string();
-    Ok((EventPatches::from_body(form.kind, &body, id, heard), ()))
+    Ok((EventPatches::from_body(form.kind, &body, id, context), ()))
 }
 
 /// The body with its fields renamed. A new name takes precedence over the old one.

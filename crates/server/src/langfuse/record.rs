@@ -2,7 +2,7 @@
 
 use ratchet_core::record::semantic_conventions::Sender;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::events::{EventPatches, Outcome, Rules, Submitter};
+use ratchet_remote::langfuse::events::{EventOutcome, EventPatches, Rules, Submitter};
 use ratchet_stages::record::{self, Arrival, text_bytes_before_rules};
 use ratchet_store::telemetry::Prepared;
 use ratchet_store::telemetry::{Batch, Telemetry};
@@ -49,7 +49,7 @@ pub(super) async fn deliver<T: Send + 'static>(
     scorer: Scorer,
     received: Received,
     interpret: fn(&str, &Reading) -> ApiResult<(EventPatches, T)>,
-) -> ApiResult<(Vec<Outcome>, T)> {
+) -> ApiResult<(Vec<EventOutcome>, T)> {
     let limits = &app.settings.limits;
     let settings = app.store.catalog.recording_settings(&scorer.caller.project).await?;
     let received_at = app.clock.now();
@@ -104,7 +104,7 @@ fn prepare(
     telemetry: &Telemetry,
     statements: EventPatches,
     arrival: &Arrival,
-) -> (Prepared, Vec<Outcome>) {
+) -> (Prepared, Vec<EventOutcome>) {
     let EventPatches { traces, observations, scores, outcomes, is_in_order } = statements;
     let empty = Batch::new(arrival.project.clone(), arrival.received_at);
     let batch = Batch { traces, observations, scores, ..empty };

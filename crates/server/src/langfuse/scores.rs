@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use ratchet_core::id::ScoreId;
 use ratchet_core::issue::{Issue, PathStep};
-use ratchet_remote::langfuse::events::{EventError, EventPatches, Outcome};
+use ratchet_remote::langfuse::events::{EventError, EventOutcome, EventPatches};
 use ratchet_remote::langfuse::wire::ingestion::{
     Rejection, ScoreCreated, ScoresAccepted, ScoresRejected, SentScores,
 };
@@ -94,8 +94,8 @@ fn random_id() -> ApiResult<ScoreId> {
     id.map_err(|why| ApiError::internal(why.to_string()))
 }
 
-fn answer_one(outcomes: Vec<Outcome>) -> ApiResult<Response> {
-    let [outcome] = <[Outcome; 1]>::try_from(outcomes)
+fn answer_one(outcomes: Vec<EventOutcome>) -> ApiResult<Response> {
+    let [outcome] = <[EventOutcome; 1]>::try_from(outcomes)
         .map_err(|_| ApiError::internal("one score gave several outcomes"))?;
     match outcome.result {
         Ok(id) => Ok(Json(ScoreCreated { id }).into_response()),
@@ -104,7 +104,7 @@ fn answer_one(outcomes: Vec<Outcome>) -> ApiResult<Response> {
     }
 }
 
-fn answer_many(outcomes: Vec<Outcome>) -> Response {
+fn answer_many(outcomes: Vec<EventOutcome>) -> Response {
     let total = outcomes.len();
     let refusals = outcomes.into_iter().enumerate().filter_map(|(place, outcome)| {
         let refusal = outcome.result.err()?;

@@ -6,8 +6,8 @@ use ratchet_core::record::observation::Level;
 use ratchet_core::record::score::ScoreValue;
 use ratchet_core::secret::Secret;
 use ratchet_remote::langfuse::client::{
-    Access, ClientError, ClientLimits, LangfuseClient, ObservationFilter, Position, ScoreFilter,
-    Slice, TimeWindow, TraceFilter,
+    ClientError, ClientLimits, LangfuseClient, ObservationFilter, Position, ScoreFilter,
+    ServerCredentials, Slice, TimeWindow, TraceFilter,
 };
 use ratchet_store::catalog::Role;
 use ratchet_testkit::build::{
@@ -21,8 +21,8 @@ use ratchet_testkit::recording::RecordBatch;
 use crate::harness::{TestServer, project, public_key};
 
 /// What a member needs to reach a server.
-pub(crate) fn access(url: &str) -> Access {
-    Access {
+pub(crate) fn access(url: &str) -> ServerCredentials {
+    ServerCredentials {
         url: url.to_owned(),
         public_key: public_key(Role::Member),
         secret_key: Secret::new("sk"),
@@ -271,7 +271,7 @@ async fn a_busy_server_is_asked_again_when_it_says_so() {
 #[tokio::test]
 async fn a_refusal_is_told_at_once_without_the_keys() {
     let server = response().await;
-    let access = Access {
+    let access = ServerCredentials {
         url: format!("http://{}", server.web),
         public_key: public_key(Role::Member),
         secret_key: Secret::new("wrong-secret"),

@@ -19,7 +19,7 @@ use ratchet_core::record::trace::Trace;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::backoff_clock::SystemBackoffClock;
-use ratchet_remote::langfuse::client::Access as LangfuseAccess;
+use ratchet_remote::langfuse::client::ServerCredentials as LangfuseAccess;
 use ratchet_server::app::{App, Settings};
 use ratchet_server::clock::{Clock, ManualClock};
 use ratchet_server::run::{Listeners, RunError, run};

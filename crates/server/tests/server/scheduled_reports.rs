@@ -17,7 +17,7 @@ use ratchet_core::payload::Payload;
 use ratchet_core::quality::report::{ReportScope, WeekReport};
 use ratchet_core::quality::suggestion::Templates;
 use ratchet_core::secret::Secret;
-use ratchet_remote::langfuse::client::Access;
+use ratchet_remote::langfuse::client::ServerCredentials;
 use ratchet_stages::notify;
 use ratchet_stages::schedule::{
     EnvironmentError, JobEnvironment, ReportSettings, Runner, Scheduler, SuggestionTexts,
@@ -41,7 +41,7 @@ const MINUTE: i64 = 60_000;
 #[derive(Debug)]
 struct ReportMachine {
     data: PathBuf,
-    langfuse: Option<Access>,
+    langfuse: Option<ServerCredentials>,
 }
 
 impl JobEnvironment for ReportMachine {
@@ -80,7 +80,7 @@ struct ScheduledProject {
 }
 
 impl ScheduledProject {
-    async fn open(langfuse: Option<Access>) -> Self {
+    async fn open(langfuse: Option<ServerCredentials>) -> Self {
         let (data, project) = (DataFolder::new(), build::project("shop"));
         let new = NewProject { id: project.clone(), name: "shop".into(), retention_days: None };
         data.catalog().create_project(new, START).await.unwrap();
@@ -142,7 +142,7 @@ async fn the_sunday_run_scores_and_reports_on_another_server() {
     let langfuse = TestServer::start().await;
     let recorded = sessions(batch(&project()), "support", 3).build();
     langfuse.app.store.telemetry.record(recorded).await.unwrap();
-    let access = Access {
+    let access = ServerCredentials {
         url: format!("http://{}", langfuse.web),
         public_key: public_key(Role::Member),
         secret_key: Secret::new("sk"),

@@ -12,7 +12,7 @@ use ratchet_remote::langfuse::client::{
 };
 use ratchet_stages::sink::{LocalSink, Sink};
 use ratchet_stages::source::{Source, SourceResult};
-use ratchet_store::catalog::{Change, NewDataset, NewDatasetItem, NewPrompt};
+use ratchet_store::catalog::{FieldUpdate, NewDataset, NewDatasetItem, NewPrompt};
 use ratchet_testkit::build::{START, at, json};
 use ratchet_testkit::no_backoff::NoBackoff;
 use ratchet_testkit::proxy::Proxy;
@@ -131,8 +131,8 @@ async fn check_sink(server: &TestServer, sink: &Sink) {
         name: "hard ones".to_owned(),
         description: Some("from the week".to_owned()),
         metadata: None,
-        input_schema: Change::Set(json(r#"{"type":"object"}"#)),
-        expected_output_schema: Change::Keep,
+        input_schema: FieldUpdate::Set(json(r#"{"type":"object"}"#)),
+        expected_output_schema: FieldUpdate::Keep,
     };
     sink.dataset(dataset, now).await.unwrap();
     let item = |input: Json| NewDatasetItem {

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::error::ChatError;
 use super::service::{ChatService, NewMessage};
 use super::settings::{ChatSettings, NewChat};
-use super::workspace_policy::{Attached, ChatRequest, WorkspacePolicy, WorkspacePolicyError};
+use super::workspace_policy::{ChatAttachment, ChatRequest, WorkspacePolicy, WorkspacePolicyError};
 
 /// The chats of a server: entry point of the API and the pages.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub struct ChatMessageInput {
     pub id: Uuid,
     /// May be empty if there are attachments.
     pub text: String,
-    pub attached: Vec<Attached>,
+    pub attached: Vec<ChatAttachment>,
     pub by: Option<String>,
 }
 

@@ -53,7 +53,7 @@ pub(super) struct TurnRecorder {
     /// Turn and time of each open prompt.
     asked: HashMap<String, (TraceId, Timestamp)>,
     /// Output of this turn that is not in the transcript yet.
-    unkept: UnpersistedOutput,
+    unpersisted: UnpersistedOutput,
     /// The turn that has started, until its first transcript line.
     entered: Option<TraceId>,
     spent: Spent,
@@ -79,7 +79,7 @@ impl TurnRecorder {
             patches: Patches::default(),
             last: None,
             asked: HashMap::new(),
-            unkept: UnpersistedOutput::default(),
+            unpersisted: UnpersistedOutput::default(),
             entered: None,
             spent: Spent::default(),
         }
@@ -92,12 +92,12 @@ impl TurnRecorder {
 
     pub(super) fn turn_started(&mut self, turn: &TraceId, at: Timestamp, beginning: Beginning<'_>) {
         self.last = Some(turn.clone());
-        self.unkept = UnpersistedOutput::default();
-        self.unkept.begin_at(at);
+        self.unpersisted = UnpersistedOutput::default();
+        self.unpersisted.begin_at(at);
         self.entered = Some(turn.clone());
         let by = match beginning {
             Beginning::Person { by, message, content } => {
-                self.unkept.prompt(message, content, at);
+                self.unpersisted.prompt(message, content, at);
                 self.turns.name_next(None);
                 by
             }
@@ -126,7 +126,7 @@ impl TurnRecorder {
 
     /// Takes output of the agent, which the transcript will contain soon.
     pub(super) fn agent_output(&mut self, line: &str) {
-        self.unkept.take(line);
+        self.unpersisted.take(line);
         self.retried();
         if line.contains(SHORTENED) {
             self.spent.shortened();
@@ -136,7 +136,7 @@ impl TurnRecorder {
     /// Takes new lines of the transcript.
     pub(super) fn transcript_lines(&mut self, file: &str, lines: &[String]) {
         for line in lines {
-            self.unkept.kept(line);
+            self.unpersisted.kept(line);
             if file.contains(SUBAGENTS) && !self.transcripts.contains_key(file) {
                 // The first line names the call that started the sub-agent, if any.
                 let transcript = Transcript::of_agent(SubAgentMetadata::parse(line));
@@ -158,7 +158,7 @@ impl TurnRecorder {
 
     /// Records output that the transcript will not contain any more.
     fn fill(&mut self, turn: &TraceId, at: Timestamp) {
-        let lines = std::mem::take(&mut self.unkept).lines(&self.chat_id, at);
+        let lines = std::mem::take(&mut self.unpersisted).lines(&self.chat_id, at);
         let own = self.transcripts.iter_mut().find(|(file, _)| !file.contains(SUBAGENTS));
         let mut new = Transcript::new();
         let transcript = own.map_or(&mut new, |(_, transcript)| transcript);
@@ -227,7 +227,7 @@ impl TurnRecorder {
         at: Timestamp,
         prices: &PriceTable,
     ) {
-        self.unkept = UnpersistedOutput::default();
+        self.unpersisted = UnpersistedOutput::default();
         let level = match (end.is_error, end.is_interrupted) {
             (true, true) => Some(Level::Warning),
             (true, false) => Some(Level::Error),

@@ -35,7 +35,7 @@ pub struct WorkspacePolicy {
 
 /// An attachment: its content, or a file of the workspace.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Attached {
+pub enum ChatAttachment {
     /// Content that came with the request.
     Here(Attachment),
     /// Path of a file, relative to the workspace.
@@ -45,7 +45,7 @@ pub enum Attached {
 /// Requested settings and contents of a new chat.
 #[derive(Clone, Debug, Default)]
 pub struct ChatRequest {
-    pub attached: Vec<Attached>,
+    pub attached: Vec<ChatAttachment>,
     /// Messages of an earlier conversation.
     pub history: Vec<PastMessage>,
     /// As far as requested; the rest is filled in.
@@ -159,7 +159,7 @@ impl WorkspacePolicy {
         &self,
         chat_id: &SessionId,
         (workspace, by): (&Path, WorkspaceSource),
-        attached: Vec<Attached>,
+        attached: Vec<ChatAttachment>,
     ) -> Result<Vec<Value>, WorkspacePolicyError> {
         if attached.is_empty() {
             return Ok(Vec::new());
@@ -193,11 +193,11 @@ impl WorkspacePolicy {
 
 fn attachments(
     work: &WorkFolder,
-    attached: Vec<Attached>,
+    attached: Vec<ChatAttachment>,
 ) -> Result<Vec<Attachment>, WorkspacePolicyError> {
     let read = |one| match one {
-        Attached::Here(attachment) => Ok(attachment),
-        Attached::InWorkspace(path) => {
+        ChatAttachment::Here(attachment) => Ok(attachment),
+        ChatAttachment::InWorkspace(path) => {
             let bytes = work.files().read(&path, MAX_PDF_BYTES)?;
             let bytes = bytes.ok_or_else(|| WorkspacePolicyError::NoFile(path.clone()))?;
             Ok(Attachment::read(&path, bytes)?)

@@ -16,7 +16,7 @@ use ratchet_store::query::{
 use ratchet_store::telemetry::Telemetry;
 
 use super::filter::{Columns, Filter};
-use super::response::{By, FigureColumn, Order, Shape};
+use super::response::{FigureColumn, Order, ResultDimension, Shape};
 use super::view::{self, Names, Unit, ViewTable};
 
 /// Dimensions and figures that one question may have.
@@ -176,7 +176,7 @@ impl Reading<'_> {
         &self,
         table: &'static ViewTable<C>,
         problems: &mut Vec<QueryProblem>,
-    ) -> (Vec<ratchet_store::metrics::By<C>>, Vec<By>) {
+    ) -> (Vec<ratchet_store::metrics::By<C>>, Vec<ResultDimension>) {
         let asked = &self.spec.dimensions;
         if asked.len() > MAX_DIMENSIONS {
             problems.push(problem(QueryPart::Dimensions, format!("at most {MAX_DIMENSIONS}")));
@@ -189,7 +189,7 @@ impl Reading<'_> {
             }
             if let Some(known) = table.dimension(dimension) {
                 by.push(known.by);
-                shown.push(By { name: known.name, form: known.form });
+                shown.push(ResultDimension { name: known.name, form: known.form });
             }
         }
         (by, shown)

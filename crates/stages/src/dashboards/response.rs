@@ -18,7 +18,7 @@ const MAX_FILLED: usize = 10_000;
 #[derive(Debug)]
 pub struct Shape {
     pub range: TimeRange,
-    pub by: Vec<By>,
+    pub by: Vec<ResultDimension>,
     /// How wide its steps of time are, if it has any.
     pub every: Option<Granularity>,
     pub metrics: Vec<FigureColumn>,
@@ -30,7 +30,7 @@ pub struct Shape {
 
 /// A dimension of the response.
 #[derive(Debug)]
-pub struct By {
+pub struct ResultDimension {
     pub name: &'static str,
     /// Format of its values.
     pub form: Form,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::client::{Access, ClientError};
+use ratchet_remote::langfuse::client::{ClientError, ServerCredentials};
 use ratchet_remote::ratchet::RatchetClient;
 use ratchet_store::catalog::Catalog;
 use ratchet_store::project::{ProjectId, ProjectIdError};
@@ -116,7 +116,7 @@ impl ScoringTarget {
                 (Catalog::apart(&state.join("scoring.db"))?, Some(alive))
             }
         };
-        let Access { url, public_key, .. } = server.access();
+        let ServerCredentials { url, public_key, .. } = server.access();
         let journal = Journal::of_server(catalog, url, public_key)?;
         let is_alive = |run: &str| match &location {
             // The lock of the folder is ours.

@@ -106,7 +106,7 @@ fn most_frequent(counts: BTreeMap<String, u64>) -> Vec<(String, u64)> {
     counts
 }
 
-/// What traffic is told apart by: the name of a trace and its tags.
+/// How traffic is grouped: by the name of a trace and its tags.
 fn categories(trace: &Trace) -> BTreeSet<String> {
     trace.name.iter().chain(&trace.tags).cloned().collect()
 }

@@ -17,15 +17,15 @@ use ratchet_agent::judge::{DefaultModels, JudgeName, JudgeNameError};
 use ratchet_core::experiment::evaluator::{
     ACCURACY_FILE, ACCURACY_PROMPT, InvalidTrialEvaluator, TrialEvaluator,
 };
+use ratchet_core::experiment::runner::{MissingVerdict, TrialCall, TrialScore};
 use ratchet_core::experiment::trajectory::{CalledTool, SubAgent, Trajectory};
+use ratchet_core::gate::stored_answer::StoredAnswer;
 use ratchet_core::judge::code_evaluator::{
     CodeEvaluation, CodeEvaluator, CodeVerdict, EvaluatedCall, EvaluatedCase,
 };
 use ratchet_core::judge::evaluator;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_remote::backoff_clock::BackoffClock;
-use ratchet_remote::ratchet::experiments::{MissingVerdict, TrialScore, TrialView};
-use ratchet_remote::ratchet::gates::StoredAnswer;
 use serde_json::Value;
 use tracing::warn;
 
@@ -251,7 +251,7 @@ impl TrialEvaluators {
     /// score of it; without an answer, every score is 0.
     pub async fn judge(
         &self,
-        trial: &TrialView,
+        trial: &TrialCall,
         answer: Option<&TargetAnswer>,
         call: u32,
     ) -> TrialJudgement {
@@ -288,7 +288,7 @@ impl TrialEvaluators {
     /// What the agent did, if an evaluator asks for it.
     async fn trajectory(
         &self,
-        trial: &TrialView,
+        trial: &TrialCall,
         answer: &TargetAnswer,
         call: u32,
     ) -> Option<Trajectory> {
@@ -306,7 +306,7 @@ impl TrialEvaluators {
     async fn of_agent(
         &self,
         evaluator: &TrialEvaluator,
-        trial: &TrialView,
+        trial: &TrialCall,
         agent: &SubAgent,
     ) -> VerdictResult {
         let expected = trial.expected_output.get("agents");
@@ -365,7 +365,7 @@ fn without_answer(evaluator: &TrialEvaluator) -> Option<TrialScore> {
 
 impl<'a> Judged<'a> {
     fn of_answer(
-        trial: &'a TrialView,
+        trial: &'a TrialCall,
         answer: &'a TargetAnswer,
         trajectory: Option<&'a Trajectory>,
     ) -> Self {

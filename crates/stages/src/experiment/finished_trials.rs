@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
+use ratchet_core::experiment::runner::{CachedAnswer, TrialResult};
 use ratchet_core::id::TraceId;
 use ratchet_core::money::Money;
-use ratchet_remote::ratchet::experiments::{CachedAnswer, TrialResult};
 use ratchet_store::catalog::{FinishedTrial, TrialLease};
 use serde_json::Map;
 

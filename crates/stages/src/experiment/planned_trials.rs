@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
 
+use ratchet_core::experiment::plan::{AddedRepeats, ExperimentPlan, ExperimentProgress};
 use ratchet_core::experiment::trial::{cache_key, trial_id};
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::ratchet::experiments::{ExperimentRequest, ExperimentRunView, ExtendRequest};
 use ratchet_store::catalog::{DatasetItem, ExperimentRun, NewTrial, RunExtension};
 
 use super::service::{
@@ -20,7 +20,7 @@ const SLICE: u64 = 1_000;
 /// Returns the trials that a run starts with.
 pub(super) fn first(
     run: &str,
-    request: &ExperimentRequest,
+    request: &ExperimentPlan,
     items: &[DatasetItem],
 ) -> ServiceResult<Vec<NewTrial>> {
     if items.is_empty() {
@@ -46,7 +46,7 @@ fn check_count(items: usize, repeats: u32) -> ServiceResult<()> {
 }
 
 fn trial(
-    (run, plan): (&str, &ExperimentRequest),
+    (run, plan): (&str, &ExperimentPlan),
     (repeat, position): (u32, usize),
     item: &DatasetItem,
 ) -> ServiceResult<NewTrial> {
@@ -71,9 +71,9 @@ impl ExperimentService {
     pub async fn extend(
         &self,
         run: &str,
-        request: ExtendRequest,
+        request: AddedRepeats,
         now: Timestamp,
-    ) -> ServiceResult<ExperimentRunView> {
+    ) -> ServiceResult<ExperimentProgress> {
         if !(1..=MAX_REPEATS).contains(&request.repeats) {
             return Err(invalid("repeats", format!("must be from 1 to {MAX_REPEATS}")));
         }

@@ -1,12 +1,11 @@
 use std::collections::BTreeMap;
 
+use ratchet_core::experiment::plan::ExperimentProgress;
+use ratchet_core::experiment::runner::{TrialScore, TrialSummary, TrialsPage};
 use ratchet_core::record::score::ScoreTarget;
 use ratchet_core::record::trace::Content;
 use ratchet_core::record::usage::Cost;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::ratchet::experiments::{
-    ExperimentRunView, TrialScore, TrialSummary, TrialsView,
-};
 use ratchet_store::catalog::Dataset;
 use ratchet_store::experiment::{
     Experiment, ExperimentItemQuery, ExperimentQuery, Outcome, RunQuery, StoredExperimentItem,
@@ -80,11 +79,11 @@ impl ExperimentService {
     }
 
     /// Returns such a run with the number of its trials.
-    pub(super) async fn show_recorded(&self, run: &str) -> ServiceResult<ExperimentRunView> {
+    pub(super) async fn show_recorded(&self, run: &str) -> ServiceResult<ExperimentProgress> {
         let (run, dataset) = self.recorded(run).await?;
         let found = self.store.telemetry.experiments(self.only(&run.id)).await?.rows;
         let trials = found.first().map_or(0, |found| found.items);
-        Ok(ExperimentRunView { trials, done: trials, ..recorded_view(&run, &dataset) })
+        Ok(ExperimentProgress { trials, done: trials, ..recorded_view(&run, &dataset) })
     }
 
     /// Returns trials of such a run, with the scores that their traces have.
@@ -92,7 +91,7 @@ impl ExperimentService {
         &self,
         run: &str,
         (cursor, limit): (Option<String>, u64),
-    ) -> ServiceResult<TrialsView> {
+    ) -> ServiceResult<TrialsPage> {
         let (run, _) = self.recorded(run).await?;
         let of = ExperimentQuery { paging: Paging::After { cursor, limit }, ..self.only(&run.id) };
         let query = ExperimentItemQuery { of, items: Vec::new(), detail: Detail::BoundedContent };
@@ -114,7 +113,7 @@ impl ExperimentService {
             summary(item, scores)
         };
         let trials = page.rows.iter().map(trial).collect();
-        Ok(TrialsView { trials, cursor: page.cursor })
+        Ok(TrialsPage { trials, cursor: page.cursor })
     }
 }
 

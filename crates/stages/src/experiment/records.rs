@@ -3,6 +3,8 @@ use std::collections::BTreeMap;
 use ratchet_core::catalog::experiment::{ExperimentItem, ExperimentMetadata, TimeSpan};
 use ratchet_core::environment::Environment;
 use ratchet_core::experiment::evaluator::TrialEvaluator;
+use ratchet_core::experiment::plan::ExperimentPlan;
+use ratchet_core::experiment::runner::{TrialResult, TrialScore};
 use ratchet_core::experiment::trial::CallTrace;
 use ratchet_core::id::{ObservationId, ScoreId, TraceId};
 use ratchet_core::money::Money;
@@ -16,7 +18,6 @@ use ratchet_core::record::score::{DataType, ScoreSource, ScoreTarget};
 use ratchet_core::record::trace::TracePatch;
 use ratchet_core::record::usage::{Cost, Usage};
 use ratchet_core::time::Timestamp;
-use ratchet_remote::ratchet::experiments::{ExperimentRequest, TrialResult, TrialScore};
 use ratchet_store::Store;
 use ratchet_store::catalog::{DatasetItem, ExperimentRun};
 use ratchet_store::project::ProjectId;
@@ -45,7 +46,7 @@ pub(super) struct Recorded {
 /// Makes the records of a result.
 pub(super) fn of(
     run: &ExperimentRun,
-    plan: &ExperimentRequest,
+    plan: &ExperimentPlan,
     (item, payload): (&DatasetItem, &TrialPayload),
     result: &TrialResult,
     now: Timestamp,
@@ -124,7 +125,7 @@ pub(super) async fn write(
     Ok(write_with((&store.telemetry, &store.catalog), batch, scores).await?)
 }
 
-fn experiment(run: &ExperimentRun, plan: &ExperimentRequest) -> ExperimentMetadata {
+fn experiment(run: &ExperimentRun, plan: &ExperimentPlan) -> ExperimentMetadata {
     let metadata =
         json!({ "target": plan.target, "evaluators": plan.evaluators, "repeats": plan.repeats });
     ExperimentMetadata {
@@ -147,7 +148,7 @@ pub(crate) fn metadata(
 
 fn facts(
     run: &ExperimentRun,
-    plan: &ExperimentRequest,
+    plan: &ExperimentPlan,
     payload: &TrialPayload,
     result: &TrialResult,
 ) -> [(&'static str, Value); 6] {
@@ -174,7 +175,7 @@ fn cost(result: &TrialResult) -> Option<Cost> {
 }
 
 fn scores(
-    plan: &ExperimentRequest,
+    plan: &ExperimentPlan,
     result: &TrialResult,
     (call, environment): (&CallTrace, Option<&Environment>),
     stamp: Stamp,
@@ -209,7 +210,7 @@ fn scores(
 
 /// A version only where there is one: without it, nothing is known to have changed.
 fn score_facts(
-    plan: &ExperimentRequest,
+    plan: &ExperimentPlan,
     score: &TrialScore,
 ) -> impl Iterator<Item = (&'static str, Value)> + use<> {
     let (name, _) = score.name.split_once('@').unwrap_or((&score.name, ""));

@@ -6,13 +6,13 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, StreamExt as _};
 use ratchet_core::backoff::{Backoff, FailedAttempt};
+use ratchet_core::experiment::plan::ExperimentProgress;
+use ratchet_core::experiment::runner::{
+    ClaimOrder, ClaimedTrials, LeaseOutcome, LeaseRenewal, LeaseRenewals, TrialCall, TrialResult,
+};
 use ratchet_core::experiment::trial::CallTrace;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::backoff_clock::BackoffClock;
-use ratchet_remote::ratchet::experiments::{
-    ClaimRequest, ClaimView, ExperimentRunView, FinishRequest, LeaseRequest, LeaseView,
-    RenewRequest, TrialResult, TrialView,
-};
 use tokio::sync::Mutex;
 
 use super::evaluators::{TrialEvaluators, TrialJudgement};
@@ -58,17 +58,17 @@ impl std::fmt::Debug for ExperimentRunner {
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunEnd {
     /// All trials are finished.
-    Done(ExperimentRunView),
+    Done(ExperimentProgress),
     /// The cost cap is reached; the same run goes on with a higher one.
-    OverBudget(ExperimentRunView),
-    Cancelled(ExperimentRunView),
+    OverBudget(ExperimentProgress),
+    Cancelled(ExperimentProgress),
     /// It was asked to stop; calls in progress were finished.
-    Stopped(ExperimentRunView),
+    Stopped(ExperimentProgress),
 }
 
 impl RunEnd {
     /// The run as it was then.
-    pub const fn run(&self) -> &ExperimentRunView {
+    pub const fn run(&self) -> &ExperimentProgress {
         match self {
             Self::Done(run) | Self::OverBudget(run) | Self::Cancelled(run) | Self::Stopped(run) => {
                 run
@@ -83,14 +83,14 @@ type Running<'a> = FuturesUnordered<BoxFuture<'a, Result<Option<TrialResult>, Si
 type Held = Mutex<BTreeMap<String, u64>>;
 
 impl ExperimentRunner {
-    /// Runs trials until none is left. `progress` is told of every change; `stop` ends it early.
+    /// Runs trials until none is left. `progress` is called at every change; `stop` ends it early.
     ///
     /// # Errors
     /// Fails if the host refuses, or cannot be reached for a minute.
     pub async fn run(
         &self,
-        run: ExperimentRunView,
-        progress: &(dyn Fn(&ExperimentRunView) + Sync),
+        run: ExperimentProgress,
+        progress: &(dyn Fn(&ExperimentProgress) + Sync),
         stop: impl Future<Output = ()>,
     ) -> Result<RunEnd, SiteError> {
         tokio::pin!(stop);
@@ -152,7 +152,7 @@ impl ExperimentRunner {
     async fn trial(
         &self,
         run: &str,
-        trial: TrialView,
+        trial: TrialCall,
         (held, pace): (&Held, &SharedPace),
     ) -> Result<Option<TrialResult>, SiteError> {
         let (started, call, ended) = match &trial.cached {
@@ -194,7 +194,7 @@ impl ExperimentRunner {
     async fn call(
         &self,
         run: &str,
-        trial: &TrialView,
+        trial: &TrialCall,
         pace: &SharedPace,
     ) -> Result<Option<(Timestamp, u32, Result<TargetAnswer, CallFault>)>, SiteError> {
         let mut call = 1;
@@ -224,8 +224,8 @@ impl ExperimentRunner {
         }
     }
 
-    async fn claim(&self, run: &str, limit: usize) -> Result<ClaimView, SiteError> {
-        let request = ClaimRequest {
+    async fn claim(&self, run: &str, limit: usize) -> Result<ClaimedTrials, SiteError> {
+        let request = ClaimOrder {
             runner: self.id.clone(),
             limit: limit as u64,
             lease_seconds: LEASE_SECONDS,
@@ -234,8 +234,12 @@ impl ExperimentRunner {
         self.patiently(|| self.host.claim(run, &request, self.clock.now())).await
     }
 
-    async fn renewed(&self, run: &str, leases: Vec<LeaseRequest>) -> Result<LeaseView, SiteError> {
-        let request = RenewRequest { leases, lease_seconds: LEASE_SECONDS };
+    async fn renewed(
+        &self,
+        run: &str,
+        leases: Vec<LeaseRenewal>,
+    ) -> Result<LeaseOutcome, SiteError> {
+        let request = LeaseRenewals { leases, lease_seconds: LEASE_SECONDS };
         self.patiently(|| self.host.renew(run, &request, self.clock.now())).await
     }
 
@@ -243,9 +247,8 @@ impl ExperimentRunner {
         &self,
         run: &str,
         results: Vec<TrialResult>,
-    ) -> Result<ExperimentRunView, SiteError> {
-        let request = FinishRequest { results };
-        let view = self.patiently(|| self.host.finish(run, &request, self.clock.now())).await?;
+    ) -> Result<ExperimentProgress, SiteError> {
+        let view = self.patiently(|| self.host.finish(run, &results, self.clock.now())).await?;
         Ok(view.experiment)
     }
 
@@ -272,8 +275,8 @@ impl ExperimentRunner {
     }
 }
 
-fn lease_of(id: &str, lease: u64, new_call: bool) -> LeaseRequest {
-    LeaseRequest { id: id.to_owned(), lease, new_call }
+fn lease_of(id: &str, lease: u64, new_call: bool) -> LeaseRenewal {
+    LeaseRenewal { id: id.to_owned(), lease, new_call }
 }
 
 /// The first result, and those that are ready too: they are reported together.
@@ -294,11 +297,11 @@ fn remaining(renewed_at: Timestamp, now: Timestamp) -> Duration {
     RENEW_EVERY.saturating_sub(passed)
 }
 
-fn is_over(run: &ExperimentRunView) -> bool {
+fn is_over(run: &ExperimentProgress) -> bool {
     run.state != "running" || run.max_cost.is_some_and(|cap| run.cost >= cap)
 }
 
-fn end_of(run: ExperimentRunView, is_stopping: bool) -> RunEnd {
+fn end_of(run: ExperimentProgress, is_stopping: bool) -> RunEnd {
     match run.state.as_str() {
         "done" => RunEnd::Done(run),
         "cancelled" => RunEnd::Cancelled(run),

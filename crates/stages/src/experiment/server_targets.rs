@@ -7,12 +7,12 @@ use std::path::PathBuf;
 
 use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_core::catalog::dataset::check_name;
+use ratchet_core::experiment::plan::{ServerTarget, TargetDefinition};
 use ratchet_core::experiment::target::{Target, TargetKind, TargetValue};
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::http;
-use ratchet_remote::ratchet::experiments::{ServerTargetRequest, ServerTargetView};
 use ratchet_store::catalog::{NewStoredTarget, StoredTarget};
 
 use super::service::{ExperimentError, ExperimentService};
@@ -65,7 +65,7 @@ impl ServerTargets {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn list(&self, service: &ExperimentService) -> TargetResult<Vec<ServerTargetView>> {
+    pub async fn list(&self, service: &ExperimentService) -> TargetResult<Vec<ServerTarget>> {
         let stored = service.catalog.stored_targets(service.project.clone()).await?;
         let stored = stored.iter().filter(|known| !self.operator.contains_key(&known.name));
         let mut all: Vec<_> = stored.map(stored_view).collect();
@@ -82,9 +82,9 @@ impl ServerTargets {
     pub async fn save(
         &self,
         service: &ExperimentService,
-        (name, request): (&str, ServerTargetRequest),
+        (name, request): (&str, TargetDefinition),
         now: Timestamp,
-    ) -> TargetResult<ServerTargetView> {
+    ) -> TargetResult<ServerTarget> {
         check_name(name).map_err(|why| invalid("name", why.to_string()))?;
         if self.operator.contains_key(name) {
             return Err(ExperimentError::Conflict(format!(
@@ -96,7 +96,7 @@ impl ServerTargets {
         let known =
             service.catalog.stored_target(project.clone(), name.to_owned(), secrets.clone());
         let known = known.await?.map(|(known, _)| known);
-        // What was sealed goes nowhere else: whoever changes an address gives the secrets again.
+        // Sealed secrets go to no other address: a change of the address requires them again.
         let kept = known.filter(|known| goes_where_it_went(&known.definition, &target));
         let kept = kept.map(|known| known.secret_names).unwrap_or_default();
         let is_there =
@@ -122,7 +122,7 @@ impl ServerTargets {
     }
 
     /// Validates a definition without calling anything.
-    fn checked(&self, request: &ServerTargetRequest) -> TargetResult<Target> {
+    fn checked(&self, request: &TargetDefinition) -> TargetResult<Target> {
         if request.definition.len() > MAX_DEFINITION_BYTES {
             return Err(invalid(
                 "definition",
@@ -225,11 +225,11 @@ fn goes_where_it_went(before: &str, target: &Target) -> bool {
     })
 }
 
-fn stored_view(stored: &StoredTarget) -> ServerTargetView {
+fn stored_view(stored: &StoredTarget) -> ServerTarget {
     let parsed = Target::parse(&stored.definition).ok();
     let kind = parsed.as_ref().map_or("invalid", |target| target.kind.as_str());
     let environments = parsed.iter().flat_map(|target| target.options.environments.keys());
-    ServerTargetView {
+    ServerTarget {
         name: stored.name.clone(),
         kind: kind.to_owned(),
         source: "project".to_owned(),
@@ -240,8 +240,8 @@ fn stored_view(stored: &StoredTarget) -> ServerTargetView {
     }
 }
 
-fn operator_view(name: &str, entry: &OperatorTarget) -> ServerTargetView {
-    ServerTargetView {
+fn operator_view(name: &str, entry: &OperatorTarget) -> ServerTarget {
+    ServerTarget {
         name: name.to_owned(),
         kind: entry.target.kind.as_str().to_owned(),
         source: "operator".to_owned(),

@@ -2,15 +2,16 @@ use std::time::Duration;
 
 use ratchet_core::catalog::dataset::{DatasetStatus, check_name, run_id};
 use ratchet_core::experiment::item_filter::ItemFilter;
+use ratchet_core::experiment::plan::{ExperimentPlan, ExperimentProgress};
 use ratchet_core::experiment::run_summary::RunSummary;
+use ratchet_core::experiment::runner::{
+    ClaimOrder, ClaimedTrials, LeaseOutcome, LeaseRenewals, TrialCall, TrialResult, TrialSummary,
+    TrialsPage,
+};
 use ratchet_core::gate::outcomes::has_too_many_faults;
 use ratchet_core::money::Money;
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::ratchet::experiments::{
-    ClaimRequest, ClaimView, ExperimentRequest, ExperimentRunView, ExperimentsView, FinishRequest,
-    LeaseView, RenewRequest, TrialResult, TrialSummary, TrialView, TrialsView,
-};
 use ratchet_store::catalog::{
     Catalog, ClaimedTrial, Dataset, DatasetItem, DatasetItemQuery, ExperimentRun, JobRecord,
     NewExperimentRun, RunOpening, TrialClaim, TrialLease, TrialRenewal,
@@ -90,14 +91,14 @@ impl ExperimentService {
     /// Fails on invalid fields, without such a dataset, and if the name is that of another run.
     pub async fn open(
         &self,
-        request: ExperimentRequest,
+        request: ExperimentPlan,
         now: Timestamp,
-    ) -> ServiceResult<ExperimentRunView> {
+    ) -> ServiceResult<ExperimentProgress> {
         let filter = check(&request)?;
         let dataset = self.dataset(&request.dataset).await?;
         let id = run_id(self.project.as_str(), &dataset.id, &request.run);
         // A run may go on with another cost cap.
-        let plan = ExperimentRequest { max_cost: None, ..request.clone() };
+        let plan = ExperimentPlan { max_cost: None, ..request.clone() };
         let plan = serde_json::to_value(&plan).map_err(|why| invalid("plan", why.to_string()))?;
         let plan = Json::from_value(&plan);
         let (name, max_cost) =
@@ -130,7 +131,7 @@ impl ExperimentService {
         known: ExperimentRun,
         (plan, max_cost): (&Json, Option<Money>),
         now: Timestamp,
-    ) -> ServiceResult<ExperimentRunView> {
+    ) -> ServiceResult<ExperimentProgress> {
         let name = &known.name;
         if known.plan != *plan {
             let why = "has another target, evaluator or setting; choose another name for this run";
@@ -160,9 +161,9 @@ impl ExperimentService {
     pub async fn claim(
         &self,
         run: &str,
-        request: ClaimRequest,
+        request: ClaimOrder,
         now: Timestamp,
-    ) -> ServiceResult<ClaimView> {
+    ) -> ServiceResult<ClaimedTrials> {
         let lease = lease_length(request.lease_seconds)?;
         if !(1..=MAX_CLAIM).contains(&request.limit) {
             return Err(invalid("limit", format!("must be from 1 to {MAX_CLAIM}")));
@@ -181,7 +182,7 @@ impl ExperimentService {
             trials.push(self.trial(one).await?);
         }
         let name = self.dataset_name(&run).await?;
-        Ok(ClaimView { trials, experiment: view(&run, &name) })
+        Ok(ClaimedTrials { trials, experiment: view(&run, &name) })
     }
 
     /// Extends leases, and counts further calls.
@@ -191,12 +192,12 @@ impl ExperimentService {
     pub async fn renew(
         &self,
         run: &str,
-        request: RenewRequest,
+        request: LeaseRenewals,
         now: Timestamp,
-    ) -> ServiceResult<LeaseView> {
+    ) -> ServiceResult<LeaseOutcome> {
         let length = lease_length(request.lease_seconds)?;
         let run = self.find(run).await?;
-        let renewal = |one: ratchet_remote::ratchet::experiments::LeaseRequest| TrialRenewal {
+        let renewal = |one: ratchet_core::experiment::runner::LeaseRenewal| TrialRenewal {
             lease: TrialLease { id: one.id, number: one.lease },
             is_new_call: one.new_call,
         };
@@ -204,7 +205,7 @@ impl ExperimentService {
         let key = (self.project.clone(), run.id);
         let (run, lost) = self.catalog.renew_trials(key, renewals, length, now).await?;
         let name = self.dataset_name(&run).await?;
-        Ok(LeaseView { lost, experiment: view(&run, &name) })
+        Ok(LeaseOutcome { lost, experiment: view(&run, &name) })
     }
 
     /// Records results: trace, run item and scores of each, then the end of its trial. If this is
@@ -215,17 +216,17 @@ impl ExperimentService {
     pub async fn finish(
         &self,
         run: &str,
-        request: FinishRequest,
+        results: Vec<TrialResult>,
         now: Timestamp,
-    ) -> ServiceResult<LeaseView> {
+    ) -> ServiceResult<LeaseOutcome> {
         let run = self.find(run).await?;
         let key = (self.project.clone(), run.id.clone());
         let lease = |one: &TrialResult| TrialLease { id: one.id.clone(), number: one.lease };
-        let leases = request.results.iter().map(lease).collect();
+        let leases = results.iter().map(lease).collect();
         let held = self.catalog.held_trials(key.clone(), leases).await?;
         let plan = plan_of(&run)?;
         let (mut recorded, mut finished, mut lost) = (Vec::new(), Vec::new(), Vec::new());
-        for result in request.results {
+        for result in results {
             let job = held.iter().find(|(lease, _)| lease.id == result.id);
             let Some((lease, job)) = job else {
                 lost.push(result.id);
@@ -243,14 +244,14 @@ impl ExperimentService {
         let (run, gone) = self.catalog.finish_trials(key, finished, now).await?;
         lost.extend(gone);
         let name = self.dataset_name(&run).await?;
-        Ok(LeaseView { lost, experiment: view(&run, &name) })
+        Ok(LeaseOutcome { lost, experiment: view(&run, &name) })
     }
 
     /// Stops a run.
     ///
     /// # Errors
     /// Fails without such a run.
-    pub async fn cancel(&self, run: &str, now: Timestamp) -> ServiceResult<ExperimentRunView> {
+    pub async fn cancel(&self, run: &str, now: Timestamp) -> ServiceResult<ExperimentProgress> {
         let run = self.find(run).await?;
         let run = self.catalog.cancel_experiment_run(self.project.clone(), run.id, now).await?;
         let name = self.dataset_name(&run).await?;
@@ -261,7 +262,7 @@ impl ExperimentService {
     ///
     /// # Errors
     /// Fails without such a run.
-    pub async fn show(&self, run: &str) -> ServiceResult<ExperimentRunView> {
+    pub async fn show(&self, run: &str) -> ServiceResult<ExperimentProgress> {
         let run = match self.find(run).await {
             Err(ExperimentError::NotFound(_)) => return self.show_recorded(run).await,
             found => found?,
@@ -274,7 +275,7 @@ impl ExperimentService {
     ///
     /// # Errors
     /// Fails without such a dataset.
-    pub async fn list(&self, dataset: Option<&str>) -> ServiceResult<ExperimentsView> {
+    pub async fn list(&self, dataset: Option<&str>) -> ServiceResult<Vec<ExperimentProgress>> {
         let datasets = match dataset {
             Some(name) => vec![self.dataset(name).await?],
             None => {
@@ -287,7 +288,7 @@ impl ExperimentService {
             experiments.extend(self.runs_of(&dataset).await?);
         }
         experiments.sort_by(|a, b| b.created_at.cmp(&a.created_at));
-        Ok(ExperimentsView { experiments })
+        Ok(experiments)
     }
 
     /// Returns trials of a run in their order.
@@ -298,7 +299,7 @@ impl ExperimentService {
         &self,
         run: &str,
         (cursor, limit): (Option<String>, u64),
-    ) -> ServiceResult<TrialsView> {
+    ) -> ServiceResult<TrialsPage> {
         let run = match self.find(run).await {
             Err(ExperimentError::NotFound(_)) => {
                 return self.recorded_trials(run, (cursor, limit)).await;
@@ -309,7 +310,7 @@ impl ExperimentService {
         let is_full = jobs.len() as u64 >= limit;
         let cursor = jobs.last().filter(|_| is_full).map(|job| job.id.clone());
         let trials = jobs.iter().map(summary).collect::<ServiceResult<_>>()?;
-        Ok(TrialsView { trials, cursor })
+        Ok(TrialsPage { trials, cursor })
     }
 
     /// Returns a run as a whole: the finished trials by score, latency and cost.
@@ -329,7 +330,7 @@ impl ExperimentService {
         }
     }
 
-    async fn runs_of(&self, dataset: &Dataset) -> ServiceResult<Vec<ExperimentRunView>> {
+    async fn runs_of(&self, dataset: &Dataset) -> ServiceResult<Vec<ExperimentProgress>> {
         let page = PageNumber { page: 1, limit: LISTED };
         let project = self.project.clone();
         let ours = self.catalog.experiment_runs(project, Some(dataset.id.clone()), page).await?;
@@ -415,11 +416,11 @@ impl ExperimentService {
         found.ok_or_else(|| ExperimentError::NotFound(format!("dataset item {}", payload.item)))
     }
 
-    async fn trial(&self, claimed: ClaimedTrial) -> ServiceResult<TrialView> {
+    async fn trial(&self, claimed: ClaimedTrial) -> ServiceResult<TrialCall> {
         let payload = payload_of(&claimed.job)?;
         let item = self.item(&payload).await?;
         let cached = claimed.cached.as_deref().and_then(|text| serde_json::from_str(text).ok());
-        Ok(TrialView {
+        Ok(TrialCall {
             id: claimed.job.id.clone(),
             lease: claimed.job.state.leases,
             item: item.id,
@@ -433,7 +434,7 @@ impl ExperimentService {
 }
 
 /// Validates a request; returns its filter.
-fn check(request: &ExperimentRequest) -> ServiceResult<Option<ItemFilter>> {
+fn check(request: &ExperimentPlan) -> ServiceResult<Option<ItemFilter>> {
     check_name(&request.run).map_err(|why| invalid("run", why.to_string()))?;
     if !(1..=MAX_REPEATS).contains(&request.repeats) {
         return Err(invalid("repeats", format!("must be from 1 to {MAX_REPEATS}")));
@@ -460,7 +461,7 @@ fn lease_length(seconds: u64) -> ServiceResult<Duration> {
     Err(invalid("leaseSeconds", format!("must be from {least} to {most}")))
 }
 
-pub(super) fn plan_of(run: &ExperimentRun) -> ServiceResult<ExperimentRequest> {
+pub(super) fn plan_of(run: &ExperimentRun) -> ServiceResult<ExperimentPlan> {
     let plan = serde_json::from_str(run.plan.as_str());
     plan.map_err(|why| {
         ExperimentError::Conflict(format!("the plan of run {} is damaged: {why}", run.name))

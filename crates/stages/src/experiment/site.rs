@@ -1,9 +1,9 @@
+use ratchet_core::experiment::plan::{AddedRepeats, ExperimentPlan, ExperimentProgress};
 use ratchet_core::experiment::run_summary::RunSummary;
-use ratchet_core::time::Timestamp;
-use ratchet_remote::ratchet::experiments::{
-    ClaimRequest, ClaimView, ExperimentRequest, ExperimentRunView, ExperimentsView, ExtendRequest,
-    FinishRequest, LeaseView, RenewRequest, RunSummaryView, TrialSummary, TrialsView,
+use ratchet_core::experiment::runner::{
+    ClaimOrder, ClaimedTrials, LeaseOutcome, LeaseRenewals, TrialResult, TrialSummary, TrialsPage,
 };
+use ratchet_core::time::Timestamp;
 use ratchet_remote::ratchet::{RatchetClient, RatchetError};
 
 use super::service::{ExperimentError, ExperimentService};
@@ -37,9 +37,9 @@ impl ExperimentSite {
     /// As [`ExperimentService::open`], and if the server cannot be reached.
     pub async fn open(
         &self,
-        request: &ExperimentRequest,
+        request: &ExperimentPlan,
         now: Timestamp,
-    ) -> SiteResult<ExperimentRunView> {
+    ) -> SiteResult<ExperimentProgress> {
         match self {
             Self::Folder(folder) => Ok(folder.open(request.clone(), now).await?),
             Self::Server(server, project) => Ok(server.open_experiment(project, request).await?),
@@ -53,14 +53,13 @@ impl ExperimentSite {
     pub async fn extend(
         &self,
         run: &str,
-        request: &ExtendRequest,
+        request: &AddedRepeats,
         now: Timestamp,
-    ) -> SiteResult<ExperimentRunView> {
+    ) -> SiteResult<ExperimentProgress> {
         match self {
             Self::Folder(folder) => Ok(folder.extend(run, request.clone(), now).await?),
             Self::Server(server, project) => {
-                let path = ["v1", "projects", project, "experiments", run, "extend"];
-                Ok(server.post(&path, request).await?)
+                Ok(server.extend_experiment((project, run), request).await?)
             }
         }
     }
@@ -72,9 +71,9 @@ impl ExperimentSite {
     pub async fn claim(
         &self,
         run: &str,
-        request: &ClaimRequest,
+        request: &ClaimOrder,
         now: Timestamp,
-    ) -> SiteResult<ClaimView> {
+    ) -> SiteResult<ClaimedTrials> {
         match self {
             Self::Folder(folder) => Ok(folder.claim(run, request.clone(), now).await?),
             Self::Server(server, project) => {
@@ -90,9 +89,9 @@ impl ExperimentSite {
     pub async fn renew(
         &self,
         run: &str,
-        request: &RenewRequest,
+        request: &LeaseRenewals,
         now: Timestamp,
-    ) -> SiteResult<LeaseView> {
+    ) -> SiteResult<LeaseOutcome> {
         match self {
             Self::Folder(folder) => Ok(folder.renew(run, request.clone(), now).await?),
             Self::Server(server, project) => {
@@ -108,13 +107,13 @@ impl ExperimentSite {
     pub async fn finish(
         &self,
         run: &str,
-        request: &FinishRequest,
+        results: &[TrialResult],
         now: Timestamp,
-    ) -> SiteResult<LeaseView> {
+    ) -> SiteResult<LeaseOutcome> {
         match self {
-            Self::Folder(folder) => Ok(folder.finish(run, request.clone(), now).await?),
+            Self::Folder(folder) => Ok(folder.finish(run, results.to_vec(), now).await?),
             Self::Server(server, project) => {
-                Ok(server.finish_trials((project, run), request).await?)
+                Ok(server.finish_trials((project, run), results).await?)
             }
         }
     }
@@ -123,12 +122,10 @@ impl ExperimentSite {
     ///
     /// # Errors
     /// Fails without such a run, and if the server cannot be reached.
-    pub async fn show(&self, run: &str) -> SiteResult<ExperimentRunView> {
+    pub async fn show(&self, run: &str) -> SiteResult<ExperimentProgress> {
         match self {
             Self::Folder(folder) => Ok(folder.show(run).await?),
-            Self::Server(server, project) => {
-                Ok(server.get(&["v1", "projects", project, "experiments", run]).await?)
-            }
+            Self::Server(server, project) => Ok(server.experiment(project, run).await?),
         }
     }
 
@@ -136,14 +133,10 @@ impl ExperimentSite {
     ///
     /// # Errors
     /// Fails without such a dataset, and if the server cannot be reached.
-    pub async fn list(&self, dataset: Option<&str>) -> SiteResult<ExperimentsView> {
+    pub async fn list(&self, dataset: Option<&str>) -> SiteResult<Vec<ExperimentProgress>> {
         match self {
             Self::Folder(folder) => Ok(folder.list(dataset).await?),
-            Self::Server(server, project) => {
-                let query: Vec<_> =
-                    dataset.iter().map(|name| ("dataset", (*name).to_owned())).collect();
-                Ok(server.get_with(&["v1", "projects", project, "experiments"], &query).await?)
-            }
+            Self::Server(server, project) => Ok(server.experiments(project, dataset).await?),
         }
     }
 
@@ -151,13 +144,10 @@ impl ExperimentSite {
     ///
     /// # Errors
     /// Fails without such a run, and if the server cannot be reached.
-    pub async fn cancel(&self, run: &str, now: Timestamp) -> SiteResult<ExperimentRunView> {
+    pub async fn cancel(&self, run: &str, now: Timestamp) -> SiteResult<ExperimentProgress> {
         match self {
             Self::Folder(folder) => Ok(folder.cancel(run, now).await?),
-            Self::Server(server, project) => {
-                let path = ["v1", "projects", project, "experiments", run, "cancel"];
-                Ok(server.post(&path, &serde_json::json!({})).await?)
-            }
+            Self::Server(server, project) => Ok(server.cancel_experiment(project, run).await?),
         }
     }
 
@@ -212,22 +202,15 @@ impl ExperimentSite {
     pub async fn summary(&self, run: &str) -> SiteResult<RunSummary> {
         match self {
             Self::Folder(folder) => Ok(folder.summary(run).await?),
-            Self::Server(server, project) => {
-                let path = ["v1", "projects", project, "experiments", run, "summary"];
-                let view: RunSummaryView = server.get(&path).await?;
-                Ok(view.summary)
-            }
+            Self::Server(server, project) => Ok(server.experiment_summary(project, run).await?),
         }
     }
 
-    async fn page(&self, run: &str, cursor: Option<String>) -> SiteResult<TrialsView> {
+    async fn page(&self, run: &str, cursor: Option<String>) -> SiteResult<TrialsPage> {
         match self {
             Self::Folder(folder) => Ok(folder.trials(run, (cursor, SLICE)).await?),
             Self::Server(server, project) => {
-                let mut query = vec![("limit", SLICE.to_string())];
-                query.extend(cursor.map(|cursor| ("cursor", cursor)));
-                let path = ["v1", "projects", project, "experiments", run, "trials"];
-                Ok(server.get_with(&path, &query).await?)
+                Ok(server.trials_page((project, run), (cursor, SLICE)).await?)
             }
         }
     }

@@ -18,13 +18,14 @@ use std::time::Duration;
 use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_agent::environment::Variables;
 use ratchet_agent::request::ToolCall;
+use ratchet_core::experiment::plan::PlannedTarget;
+use ratchet_core::experiment::runner::TrialCall;
 use ratchet_core::experiment::target::{
     InvalidTarget, MissingVariable, Target, TargetEnvironment, TargetKind,
 };
 use ratchet_core::experiment::trial::CallTrace;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::ratchet::experiments::{ExperimentTarget, TrialView};
 
 use super::site::ExperimentSite;
 use claude::ClaudeTarget;
@@ -38,7 +39,7 @@ pub(super) use prompt::open_model;
 #[derive(Debug)]
 pub struct OpenTarget {
     /// What runs record of it.
-    pub identity: ExperimentTarget,
+    pub identity: PlannedTarget,
     pub limits: CallLimits,
     call: Callable,
 }
@@ -182,7 +183,7 @@ impl OpenTarget {
                 Callable::Prompt(Box::new(prompt))
             }
         };
-        let identity = ExperimentTarget {
+        let identity = PlannedTarget {
             name: options.name.clone().unwrap_or_else(|| context.name.clone()),
             kind: target.kind.as_str().to_owned(),
             fingerprint: target.fingerprint(context.environment.as_deref(), version.as_deref()),
@@ -206,7 +207,7 @@ impl OpenTarget {
     /// Says why there is no answer.
     pub async fn call(
         &self,
-        trial: &TrialView,
+        trial: &TrialCall,
         trace: &CallTrace,
     ) -> Result<TargetAnswer, CallFault> {
         match &self.call {

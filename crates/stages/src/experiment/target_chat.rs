@@ -5,15 +5,15 @@
 mod records;
 
 use ratchet_core::experiment::conversation::{self, Exchange, History, MessageRefused};
+use ratchet_core::experiment::runner::TrialCall;
 use ratchet_core::experiment::trial::CallTrace;
 use ratchet_core::id::{IdError, SessionId, TraceId};
 use ratchet_core::money::Money;
 use ratchet_core::payload::Json;
 use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::ratchet::experiments::TrialView;
 use ratchet_remote::ratchet::{RatchetClient, RatchetError};
-use ratchet_store::catalog::{Change, NewDataset, NewDatasetItem};
+use ratchet_store::catalog::{FieldUpdate, NewDataset, NewDatasetItem};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Direction, ObservationQuery, Paging, TimeRange, TraceColumn, TraceOrder,
@@ -62,7 +62,7 @@ pub enum TurnError {
 
 /// One message of a chat and what became of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Turn {
+pub struct TargetTurn {
     pub trace: TraceId,
     pub text: String,
     /// `None` while the target works, after a fault, and if the turn was interrupted.
@@ -99,8 +99,8 @@ pub(crate) struct RecordedTurn<'a> {
     pub(crate) end: Option<(Timestamp, Result<TargetAnswer, String>)>,
 }
 
-impl Turn {
-    /// Returns what later turns are told of this one; `None` without an answer.
+impl TargetTurn {
+    /// Returns the history of later turns; `None` without an answer.
     pub fn exchange(&self) -> Option<Exchange> {
         Some(Exchange { text: self.text.clone(), answer: self.answer.clone()? })
     }
@@ -117,7 +117,7 @@ pub async fn send(
     target: &OpenTarget,
     request: TurnRequest<'_>,
     clock: &Clock,
-) -> Result<Turn, TurnError> {
+) -> Result<TargetTurn, TurnError> {
     let history = History::of_kind(&target.identity.kind);
     let sent = conversation::input(&request.before, request.text, history)?;
     let started = clock.now();
@@ -133,7 +133,7 @@ pub async fn send(
         end: None,
     };
     host.record(request.chat, &turn, started).await?;
-    let trial = TrialView {
+    let trial = TrialCall {
         id: call.trace.to_string(),
         lease: 1,
         item: request.chat.to_string(),
@@ -153,7 +153,7 @@ pub async fn send(
         Err(fault) => (None, Some(fault)),
     };
     let text = request.text.to_owned();
-    Ok(Turn { trace: call.trace, text, answer, fault, started, ended: Some(ended), cost })
+    Ok(TargetTurn { trace: call.trace, text, answer, fault, started, ended: Some(ended), cost })
 }
 
 impl TurnHost {
@@ -209,8 +209,8 @@ impl TurnHost {
             name: dataset.to_owned(),
             description: None,
             metadata: None,
-            input_schema: Change::Keep,
-            expected_output_schema: Change::Keep,
+            input_schema: FieldUpdate::Keep,
+            expected_output_schema: FieldUpdate::Keep,
         };
         if !self.has_dataset(dataset).await? {
             sink.dataset(new, now).await?;
@@ -252,7 +252,7 @@ pub async fn turns(
     store: &Store,
     project: &ProjectId,
     chat: &SessionId,
-) -> Result<Vec<Turn>, StoreError> {
+) -> Result<Vec<TargetTurn>, StoreError> {
     let query = TraceQuery {
         project: project.clone(),
         range: TimeRange::default(),

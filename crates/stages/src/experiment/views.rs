@@ -1,20 +1,18 @@
+use ratchet_core::experiment::plan::{ExperimentPlan, ExperimentProgress, PlannedTarget};
+use ratchet_core::experiment::runner::{MissingVerdict, TrialScore, TrialSummary};
 use ratchet_core::job::JobPhase;
 use ratchet_core::money::Money;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::ratchet::experiments::{
-    ExperimentRequest, ExperimentRunView, ExperimentTarget, MissingVerdict, TrialScore,
-    TrialSummary,
-};
 use ratchet_store::catalog::{ExperimentRun, JobRecord};
 use ratchet_store::experiment::Experiment;
 use serde_json::Value;
 
 use super::service::{ExperimentError, payload_of};
 
-pub(super) fn view(run: &ExperimentRun, dataset: &str) -> ExperimentRunView {
-    let plan: Option<ExperimentRequest> = serde_json::from_str(run.plan.as_str()).ok();
+pub(super) fn view(run: &ExperimentRun, dataset: &str) -> ExperimentProgress {
+    let plan: Option<ExperimentPlan> = serde_json::from_str(run.plan.as_str()).ok();
     let counts = run.counts;
-    ExperimentRunView {
+    ExperimentProgress {
         id: run.id.clone(),
         name: run.name.clone(),
         dataset: dataset.to_owned(),
@@ -38,13 +36,13 @@ pub(super) fn view(run: &ExperimentRun, dataset: &str) -> ExperimentRunView {
 }
 
 /// A run that another client recorded.
-pub fn recorded_view(run: &Experiment, dataset: &str) -> ExperimentRunView {
-    ExperimentRunView {
+pub fn recorded_view(run: &Experiment, dataset: &str) -> ExperimentProgress {
+    ExperimentProgress {
         id: run.id.clone(),
         name: run.name.clone(),
         dataset: dataset.to_owned(),
         state: "recorded".to_owned(),
-        target: None::<ExperimentTarget>,
+        target: None::<PlannedTarget>,
         evaluators: Vec::new(),
         repeats: 1,
         trials: 0,

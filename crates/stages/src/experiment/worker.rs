@@ -6,9 +6,9 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
+use ratchet_core::experiment::plan::{ExperimentPlan, ExperimentProgress};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::backoff_clock::BackoffClock;
-use ratchet_remote::ratchet::experiments::{ExperimentRequest, ExperimentRunView};
 use ratchet_store::Store;
 use ratchet_store::catalog::ExperimentRun;
 use ratchet_store::project::ProjectId;
@@ -24,7 +24,7 @@ use super::site::ExperimentSite;
 
 /// Runs at a time; others wait.
 const AT_ONCE: usize = 4;
-/// How often the worker looks for runs that nobody told it of.
+/// How often the worker polls for runs that were created elsewhere.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// How long a run that cannot go on is left alone.
 const REST: Duration = Duration::from_secs(60);
@@ -80,9 +80,9 @@ impl ExperimentWorker {
     pub async fn start(
         &self,
         service: &ExperimentService,
-        mut request: ExperimentRequest,
+        mut request: ExperimentPlan,
         now: Timestamp,
-    ) -> Result<ExperimentRunView, ExperimentError> {
+    ) -> Result<ExperimentProgress, ExperimentError> {
         let environment = request.target.environment.clone();
         let named = (request.target.name.as_str(), environment.as_deref());
         request.target = self.targets.open(service, named, now).await?.identity;
@@ -170,7 +170,7 @@ impl ExperimentWorker {
     ) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
         let (store, catalog) = (self.store.clone(), self.store.catalog.clone());
         let service = ExperimentService { store, catalog, project: project.clone() };
-        let plan: ExperimentRequest = serde_json::from_str(run.plan.as_str())?;
+        let plan: ExperimentPlan = serde_json::from_str(run.plan.as_str())?;
         let now = self.clock.now();
         let named = (plan.target.name.as_str(), plan.target.environment.as_deref());
         let target = self.targets.open(&service, named, now).await?;
@@ -233,6 +233,6 @@ impl ExperimentWorker {
 }
 
 fn is_ours(run: &ExperimentRun) -> bool {
-    let plan: Option<ExperimentRequest> = serde_json::from_str(run.plan.as_str()).ok();
+    let plan: Option<ExperimentPlan> = serde_json::from_str(run.plan.as_str()).ok();
     plan.is_some_and(|plan| plan.target.on_server)
 }

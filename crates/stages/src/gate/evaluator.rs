@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
 use ratchet_core::experiment::evaluator::TrialEvaluator;
+use ratchet_core::experiment::plan::ExperimentPlan;
 use ratchet_core::judge::code_evaluator::{CodeEvaluator, EvaluatedCase};
 use ratchet_core::payload::Payload;
 use ratchet_core::record::trace::Content;
-use ratchet_remote::ratchet::experiments::ExperimentRequest;
 use ratchet_store::catalog::ExperimentRun;
 use ratchet_store::experiment::{Experiment, Outcome, StoredExperimentItem};
 use serde_json::Value;
@@ -38,7 +38,7 @@ impl RunEvaluators {
     }
 
     pub(super) fn of_run(run: &ExperimentRun) -> Self {
-        let plan: Option<ExperimentRequest> = serde_json::from_str(run.plan.as_str()).ok();
+        let plan: Option<ExperimentPlan> = serde_json::from_str(run.plan.as_str()).ok();
         plan.map(|plan| Self { texts: plan.evaluators, versions: plan.evaluator_versions })
             .unwrap_or_default()
     }

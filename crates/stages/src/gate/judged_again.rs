@@ -1,12 +1,12 @@
 use std::collections::BTreeMap;
 
 use ratchet_core::experiment::evaluator::ACCURACY;
+use ratchet_core::gate::stored_answer::StoredAnswers;
 use ratchet_core::id::{ScoreId, TraceId};
 use ratchet_core::record::field::{Field, Stamp, WriteKind};
 use ratchet_core::record::score::draft::ScoreDraft;
 use ratchet_core::record::score::rule::SentValue;
 use ratchet_core::record::score::{DataType, ScoreSource, ScoreTarget};
-use ratchet_remote::ratchet::gates::StoredAnswersView;
 use ratchet_store::experiment::Experiment;
 use serde_json::json;
 
@@ -50,11 +50,11 @@ impl JudgedRun {
 pub async fn answers_to_judge(
     context: GateContext<'_>,
     order: &GateOrder,
-) -> Result<StoredAnswersView, GateError> {
+) -> Result<StoredAnswers, GateError> {
     let candidate = JudgedRun::of(context, order).await?;
     let judge = candidate.evaluator.filter(RunEvaluator::judges_stored_answers);
     let Some(judge) = judge else {
-        return Ok(StoredAnswersView { score: candidate.score, ..StoredAnswersView::default() });
+        return Ok(StoredAnswers { score: candidate.score, ..StoredAnswers::default() });
     };
     let mut items = DatasetItems::new(context);
     let reading = Reading::stored(&candidate.score);
@@ -74,7 +74,7 @@ pub async fn answers_to_judge(
         );
     }
     answers.truncate(MAX_ANSWERS);
-    Ok(StoredAnswersView {
+    Ok(StoredAnswers {
         score: candidate.score,
         evaluator_version: judge.version.clone(),
         evaluator: Some(judge.text),

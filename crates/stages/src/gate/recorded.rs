@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ratchet_core::catalog::review::CORRECTNESS;
 use ratchet_core::gate::outcomes::{ItemOutcomes, Trial};
 use ratchet_core::gate::report::NotJudged;
+use ratchet_core::gate::stored_answer::StoredAnswer;
 use ratchet_core::id::TraceId;
 use ratchet_core::money::Money;
 use ratchet_core::record::observation::Level;
@@ -10,7 +11,6 @@ use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
 use ratchet_core::record::trace::Content;
 use ratchet_core::record::usage::Cost;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::ratchet::gates::StoredAnswer;
 use ratchet_store::experiment::{
     Experiment, ExperimentItemQuery, ExperimentQuery, Outcome, StoredExperimentItem,
 };

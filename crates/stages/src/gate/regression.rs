@@ -1,10 +1,10 @@
+use ratchet_core::experiment::plan::{ExperimentPlan, PlannedTarget};
 use ratchet_core::gate::decision::Verdict;
 use ratchet_core::gate::explain::RegressionEvidence;
 use ratchet_core::gate::flip::FlipKind;
 use ratchet_core::gate::report::GateReport;
 use ratchet_core::id::TraceId;
 use ratchet_core::record::observation::{Level, ObservationKind};
-use ratchet_remote::ratchet::experiments::{ExperimentRequest, ExperimentTarget};
 use ratchet_store::catalog::{Dataset, ExperimentRun, GateQuery};
 use ratchet_store::query::{Detail, Direction, ObservationQuery, PageNumber, Paging, TimeRange};
 
@@ -79,7 +79,7 @@ async fn prompt_versions(
 
 /// The target's name and the version of its prompt, if it is a prompt.
 fn prompt_of(run: &ExperimentRun) -> Option<(String, String)> {
-    let plan: ExperimentRequest = serde_json::from_str(run.plan.as_str()).ok()?;
-    let ExperimentTarget { name, kind, version, .. } = plan.target;
+    let plan: ExperimentPlan = serde_json::from_str(run.plan.as_str()).ok()?;
+    let PlannedTarget { name, kind, version, .. } = plan.target;
     Some((name, version.filter(|_| kind == "prompt")?))
 }

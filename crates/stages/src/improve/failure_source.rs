@@ -5,7 +5,7 @@ use ratchet_core::id::TraceId;
 use ratchet_core::improve::observed::{ObservedToolCall, ObservedTrace};
 use ratchet_core::improve::signals::{Scales, Signals, signals};
 use ratchet_core::payload::Payload;
-use ratchet_core::record::message_formats::{ChatMessage, Part, Reading, Role, read};
+use ratchet_core::record::message_formats::{ChatMessage, MessageRole, Part, Reading, read};
 use ratchet_core::record::observation::{Level, Observation, ObservationKind};
 use ratchet_core::record::score::{Score, ScoreTarget};
 use ratchet_remote::langfuse::client::{
@@ -194,7 +194,7 @@ pub(super) async fn observe(source: &Source, id: &TraceId) -> SourceResult<Optio
         .unwrap_or_default();
     let model_step = observations.iter().rev().find(|one| one.kind == ObservationKind::Generation);
     let spoken = model_step.and_then(|one| one.content.clone()).unwrap_or_default();
-    let text = |candidates: [Option<&Payload>; 3], role: &Role| {
+    let text = |candidates: [Option<&Payload>; 3], role: &MessageRole| {
         let texts = candidates.into_iter().flatten().map(|payload| said_by(payload, role));
         texts.into_iter().find(|text| !text.is_empty()).unwrap_or_default()
     };
@@ -202,11 +202,11 @@ pub(super) async fn observe(source: &Source, id: &TraceId) -> SourceResult<Optio
         id: id.to_string(),
         question: text(
             [content.input.as_ref(), root.input.as_ref(), spoken.input.as_ref()],
-            &Role::User,
+            &MessageRole::User,
         ),
         answer: text(
             [content.output.as_ref(), root.output.as_ref(), spoken.output.as_ref()],
-            &Role::Assistant,
+            &MessageRole::Assistant,
         ),
         tools: tools(&observations),
         agents: agents(&observations),
@@ -234,7 +234,7 @@ fn cost(observations: &[Observation]) -> Option<f64> {
 }
 
 /// The last text of a role in a payload; of payloads without roles all text.
-fn said_by(payload: &Payload, role: &Role) -> String {
+fn said_by(payload: &Payload, role: &MessageRole) -> String {
     let text = match read(payload.as_str()) {
         Reading::Text(text) | Reading::Data(text) => text,
         Reading::Messages(messages) => {

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 /// The service in signatures; in host names `-control` follows.
 const SERVICE: &str = "bedrock-agentcore";
-/// The variable by which AWS's tools are told another address of it.
+/// The variable in which AWS's tools expect another endpoint.
 const ENDPOINT_VARIABLE: &str = "AWS_ENDPOINT_URL_BEDROCK_AGENTCORE_CONTROL";
 /// Timeout of one request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -200,7 +200,7 @@ impl<'a> ControlPlane<'a> {
         }
     }
 
-    /// Waits until a runtime or an endpoint does not change any more. Whoever calls has a timeout.
+    /// Waits until a runtime or an endpoint does not change any more. The caller has a timeout.
     async fn settled(&self, path: &str) -> Result<Value, RuntimeFault> {
         let mut looks = 0;
         loop {

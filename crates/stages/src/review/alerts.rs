@@ -17,7 +17,7 @@ const WEEKS: u64 = 4;
 /// Whom alerts are for.
 #[derive(Clone, Copy, Debug)]
 pub struct AlertTarget<'a> {
-    /// The project whose receivers are told.
+    /// The project whose receivers are notified.
     pub project: &'a ProjectId,
     /// Public URL of this server, without a slash at the end.
     pub server: &'a str,
@@ -25,7 +25,7 @@ pub struct AlertTarget<'a> {
 }
 
 /// Looks for changes of state of every agent with samples and tells receivers of them, once per
-/// change. Returns the titles of what was told.
+/// change. Returns the titles of the notifications.
 ///
 /// # Errors
 /// Fails if metrics cannot be read, or if the changes cannot be stored.
@@ -46,12 +46,12 @@ pub async fn check(
     let mut agents: Vec<Option<String>> = draws.iter().map(|draw| draw.agent.clone()).collect();
     agents.sort();
     agents.dedup();
-    let mut told = Vec::new();
+    let mut titles = Vec::new();
     for agent in agents {
         let of_agent = draws.iter().filter(|draw| draw.agent == agent).collect();
-        told.extend(check_agent(site, target, (&agent, of_agent), now).await?);
+        titles.extend(check_agent(site, target, (&agent, of_agent), now).await?);
     }
-    Ok(told)
+    Ok(titles)
 }
 
 async fn check_agent(
@@ -75,7 +75,7 @@ async fn check_agent(
 }
 
 /// The states of an agent, and the week of its metrics: the newest one whose sample is reviewed in
-/// full, unless a later one was told of already.
+/// full, unless a later one was sent already.
 async fn observe(
     site: &ReviewSite,
     zone: &Zone,

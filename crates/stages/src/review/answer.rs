@@ -16,7 +16,7 @@ use ratchet_core::record::score::rule::SentValue;
 use ratchet_core::record::score::{ScoreSource, ScoreTarget};
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{
-    Catalog, Change, Collected, NewDataset, NewDatasetItem, NewReview, QueueId, Review,
+    Catalog, Collected, FieldUpdate, NewDataset, NewDatasetItem, NewReview, QueueId, Review,
     ReviewEffect, StoredScoreConfig,
 };
 use ratchet_store::project::ProjectId;
@@ -349,8 +349,8 @@ async fn collect(
                 name: dataset_name.clone(),
                 description: Some("reviewed traces".to_owned()),
                 metadata: None,
-                input_schema: Change::Keep,
-                expected_output_schema: Change::Keep,
+                input_schema: FieldUpdate::Keep,
+                expected_output_schema: FieldUpdate::Keep,
             };
             catalog.save_dataset(project.clone(), new, now).await?;
         }

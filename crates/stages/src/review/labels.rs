@@ -10,7 +10,7 @@ use ratchet_core::record::score::ScoreSource;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::ScoreFilter;
 use ratchet_store::StoreError;
-use ratchet_store::catalog::{Change, NewDataset, NewDatasetItem};
+use ratchet_store::catalog::{FieldUpdate, NewDataset, NewDatasetItem};
 
 use super::ReviewError;
 use super::judge_scores::{self, JudgeScore};
@@ -153,8 +153,8 @@ fn new_dataset(name: &str, description: &str) -> NewDataset {
         name: name.to_owned(),
         description: Some(description.to_owned()),
         metadata: None,
-        input_schema: Change::Keep,
-        expected_output_schema: Change::Keep,
+        input_schema: FieldUpdate::Keep,
+        expected_output_schema: FieldUpdate::Keep,
     }
 }
 

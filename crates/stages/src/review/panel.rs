@@ -51,10 +51,10 @@ pub async fn rejudge_panel(
         panel::members(&[], &who, &held.sessions())
     };
     let is_heard = |verdict: &&PanelVerdict| verdict.who == who && verdict.week == week;
-    let heard: BTreeSet<&SessionId> =
+    let judged: BTreeSet<&SessionId> =
         before.iter().filter(is_heard).map(|verdict| &verdict.session).collect();
     let waiting: Vec<SessionId> =
-        members.into_iter().filter(|session| !heard.contains(session)).collect();
+        members.into_iter().filter(|session| !judged.contains(session)).collect();
     let waiting = trial::there(ctx.source, &waiting).await?;
     if waiting.is_empty() {
         return Ok(score::Report::empty());

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use ratchet_core::id::SessionId;
-use ratchet_core::quality::calibration::change::{self, Shift};
+use ratchet_core::quality::calibration::change::{self, ScoreShift};
 use ratchet_core::quality::calibration::draft::{self, CriterionDraft};
 use ratchet_core::quality::calibration::{self, Calibration, Marks};
 use ratchet_store::catalog::RunOutcome;
@@ -27,7 +27,7 @@ pub struct DraftTrial {
     /// Whether it came to its end.
     pub outcome: RunOutcome,
     /// What the drafts change, the overall mark first.
-    pub shifts: Vec<Shift>,
+    pub shifts: Vec<ScoreShift>,
 }
 
 /// Judges the labelled sessions with the drafts, and reports what changes. No

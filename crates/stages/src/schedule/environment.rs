@@ -9,7 +9,7 @@ use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::money::Money;
 use ratchet_core::quality::suggestion::Templates;
 use ratchet_core::secret::Secret;
-use ratchet_remote::langfuse::client::Access;
+use ratchet_remote::langfuse::client::ServerCredentials;
 use ratchet_store::project::ProjectId;
 
 use crate::score::judge::Judge;
@@ -72,7 +72,7 @@ pub struct ReportSettings {
     pub learnings: Option<PathBuf>,
     /// The Langfuse server that sessions are read from and scores are written to, instead of the
     /// project.
-    pub langfuse: Option<Access>,
+    pub langfuse: Option<ServerCredentials>,
 }
 
 /// The texts that suggestions are made from.

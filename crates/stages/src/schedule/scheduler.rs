@@ -82,8 +82,8 @@ impl Scheduler {
         };
         for project in projects {
             match self.check_reviews(&project.id).await {
-                Ok(told) => {
-                    for title in told {
+                Ok(titles) => {
+                    for title in titles {
                         tracing::info!(project = %project.id, "{title}");
                     }
                 }

@@ -195,9 +195,9 @@ impl EvaluationWorker {
             let Some(why) = evaluator.latest().and_then(|latest| self.code.obstacle(latest)) else {
                 continue;
             };
-            let wish = (evaluator.id.clone(), why.to_owned());
+            let pause = (evaluator.id.clone(), why.to_owned());
             let (catalog, now) = (&self.store.catalog, self.pace.now());
-            match manage::pause(catalog, project.clone(), wish, now).await {
+            match manage::pause(catalog, project.clone(), pause, now).await {
                 Ok(()) => has_paused = true,
                 Err(manage::ManageError::Store(error)) => return Err(error),
                 // It was deleted meanwhile.

@@ -138,8 +138,8 @@ async fn next(
     let judge_ctx = job.judge_ctx();
     let chunked = ChunkedSession::external(&judge_ctx, &ready.evidence, outsider);
     let of = chunked.chunks();
-    let mut heard = Vec::new();
-    let found = chunked.next(&mut heard).await.map_err(|why| match why {
+    let mut calls = Vec::new();
+    let found = chunked.next(&mut calls).await.map_err(|why| match why {
         NoVerdict::Broken(error) => TaskError::Score(error),
         NoVerdict::Stopped | NoVerdict::Waiting { .. } | NoVerdict::Failed(_) => {
             TaskError::AllJudged

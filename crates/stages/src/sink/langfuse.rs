@@ -18,7 +18,7 @@ use ratchet_remote::langfuse::wire::score_config::{
     ConfigCategory, CreateScoreConfig, ScoreConfigView,
 };
 use ratchet_remote::langfuse::wire::wire_name::WireName;
-use ratchet_store::catalog::{Change, NewDataset, NewDatasetItem, NewPrompt};
+use ratchet_store::catalog::{FieldUpdate, NewDataset, NewDatasetItem, NewPrompt};
 use serde_json::value::to_raw_value;
 
 use super::{SinkError, SinkResult, StoredItem, parsed};
@@ -159,11 +159,11 @@ fn understood(view: ScoreConfigView) -> Option<ScoreConfig> {
     Some(ScoreConfig { id: view.id, name: view.name, values, is_archived: view.is_archived })
 }
 
-fn change(change: Change<Json>) -> Maybe<Raw> {
+fn change(change: FieldUpdate<Json>) -> Maybe<Raw> {
     match change {
-        Change::Keep => Maybe::Absent,
-        Change::Clear => Maybe::Null,
-        Change::Set(json) => Maybe::Value(raw(&json)),
+        FieldUpdate::Keep => Maybe::Absent,
+        FieldUpdate::Clear => Maybe::Null,
+        FieldUpdate::Set(json) => Maybe::Value(raw(&json)),
     }
 }
 

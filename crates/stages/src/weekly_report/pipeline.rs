@@ -50,7 +50,7 @@ pub struct WeeklyPipeline {
     /// URL of the report's page.
     pub link: Option<String>,
     /// URL of the page where sessions are labelled: the week's sample is drawn for it, and people
-    /// are told.
+    /// are notified.
     pub labelling: Option<String>,
 }
 
@@ -61,7 +61,7 @@ pub struct WeekDelivery {
     pub scoring: WeekScored,
     /// Sessions that wait for labels.
     pub waiting: usize,
-    /// What people are told of the report.
+    /// Notification of the report.
     pub message: Message,
 }
 

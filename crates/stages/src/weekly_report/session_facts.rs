@@ -17,7 +17,7 @@ use super::session_scoring::MIN_TRACES;
 use crate::score::select_sessions::MIN_OBSERVATIONS;
 use crate::source::{Source, SourceResult};
 
-/// Observations in a page, and pages at the most: beyond, prompt versions are not told apart.
+/// Observations in a page, and pages at the most: beyond, prompt versions are not distinguished.
 const PAGE: u64 = 1_000;
 const MAX_PAGES: usize = 100;
 

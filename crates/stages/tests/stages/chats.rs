@@ -5,7 +5,7 @@ use std::time::Duration;
 use ratchet_agent::claude::command::ClaudeTimeouts;
 use ratchet_agent::claude::process_identity::ProcessIdentity;
 use ratchet_core::chat::event::EventKind;
-use ratchet_core::chat::permission_prompt::{Allowance, Decision};
+use ratchet_core::chat::permission_prompt::{Decision, PermissionScope};
 use ratchet_core::chat::state::{ChatStateName, PermissionPromptId};
 use ratchet_core::id::SessionId;
 use ratchet_stages::chat::{
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::talk::{Stage, assert_in_order, body, is_alive, kill};
 
-const ALLOW: Decision = Decision::Allow { allowance: Allowance::Once, input: None };
+const ALLOW: Decision = Decision::Allow { allowance: PermissionScope::Once, input: None };
 
 fn ask_of(response: &Value) -> PermissionPromptId {
     PermissionPromptId::new(response["id"].as_str().unwrap())

@@ -3,6 +3,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use ratchet_core::catalog::agent::AgentSettings;
 use ratchet_core::chat::notification::NotificationKind;
+use ratchet_core::experiment::plan::{
+    AddedRepeats, ExperimentPlan, ExperimentProgress, PlannedTarget,
+};
+use ratchet_core::experiment::runner::{ClaimOrder, TrialCall, TrialResult};
 use ratchet_core::gate::decision::{GateRule, Look, Reason, Verdict};
 use ratchet_core::gate::report::GateReport;
 use ratchet_core::payload::Json;
@@ -12,16 +16,12 @@ use ratchet_core::promotion::policy::Signer;
 use ratchet_core::promotion::state::Action;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::ratchet::experiments::{
-    ClaimRequest, ExperimentRequest, ExperimentRunView, ExperimentTarget, ExtendRequest,
-    FinishRequest, TrialResult, TrialView,
-};
 use ratchet_stages::experiment::evaluators::TrialEvaluators;
 use ratchet_stages::experiment::service::ExperimentService;
 use ratchet_stages::experiment::target::TargetAnswer;
 use ratchet_stages::gate::{GateContext, GateError, GateOrder, PRODUCTION, decide};
 use ratchet_store::catalog::{
-    Actor, Change, NewDataset, NewDatasetItem, NewProject, NewPromotion, NewReceiver,
+    Actor, FieldUpdate, NewDataset, NewDatasetItem, NewProject, NewPromotion, NewReceiver,
     PromotionCall, ReceiverKeys, StoredGate,
 };
 use ratchet_store::project::ProjectId;
@@ -53,8 +53,8 @@ impl Shop {
             name: DATASET.to_owned(),
             description: None,
             metadata: None,
-            input_schema: Change::Keep,
-            expected_output_schema: Change::Keep,
+            input_schema: FieldUpdate::Keep,
+            expected_output_schema: FieldUpdate::Keep,
         };
         data.catalog().save_dataset(id.clone(), dataset, START).await.unwrap();
         let item = |nth: usize| NewDatasetItem {
@@ -84,21 +84,21 @@ impl Shop {
         ExperimentService { store, catalog, project: self.id.clone() }
     }
 
-    async fn open_run(&self, request: &ExperimentRequest) -> ExperimentRunView {
+    async fn open_run(&self, request: &ExperimentPlan) -> ExperimentProgress {
         self.service().open(request.clone(), self.now()).await.unwrap()
     }
 
     /// Runs what is open; returns the trials that were run.
     async fn work(
         &self,
-        request: &ExperimentRequest,
-        answer: impl Fn(&TrialView) -> String,
+        request: &ExperimentPlan,
+        answer: impl Fn(&TrialCall) -> String,
         cost: Option<f64>,
-    ) -> Vec<TrialView> {
+    ) -> Vec<TrialCall> {
         let evaluators = TrialEvaluators::parse(&request.evaluators).unwrap();
         let mut done = Vec::new();
         loop {
-            let claim = ClaimRequest {
+            let claim = ClaimOrder {
                 runner: "test".to_owned(),
                 limit: 100,
                 lease_seconds: 30,
@@ -130,7 +130,6 @@ impl Shop {
                     cost,
                 });
             }
-            let results = FinishRequest { results };
             self.service().finish(&request.run, results, self.now()).await.unwrap();
             done.extend(trials);
         }
@@ -140,7 +139,7 @@ impl Shop {
     async fn run(&self, name: &str, wrong: u64) {
         let request = request(name, "exact", 1);
         self.open_run(&request).await;
-        let answer = |trial: &TrialView| {
+        let answer = |trial: &TrialCall| {
             let is_right = trial.input["n"].as_u64().unwrap() >= wrong;
             if is_right { said(trial) } else { "no idea".to_owned() }
         };
@@ -239,11 +238,11 @@ fn evidence(by: &Signer, gate: &StoredGate, at: Timestamp) -> [Action; 6] {
     ]
 }
 
-fn request(run: &str, evaluator: &str, repeats: u32) -> ExperimentRequest {
-    ExperimentRequest {
+fn request(run: &str, evaluator: &str, repeats: u32) -> ExperimentPlan {
+    ExperimentPlan {
         dataset: DATASET.to_owned(),
         run: run.to_owned(),
-        target: ExperimentTarget {
+        target: PlannedTarget {
             name: "agent".to_owned(),
             kind: "command".to_owned(),
             fingerprint: "1".to_owned(),
@@ -262,7 +261,7 @@ fn request(run: &str, evaluator: &str, repeats: u32) -> ExperimentRequest {
     }
 }
 
-fn said(trial: &TrialView) -> String {
+fn said(trial: &TrialCall) -> String {
     trial.input["n"].to_string()
 }
 
@@ -274,7 +273,7 @@ async fn an_extension_adds_trials_once_and_repeats_none() {
     assert_eq!(shop.work(&request, said, None).await.len(), 10);
     let extend = async |repeats, items: &[&str]| {
         let items = items.iter().map(|item| (*item).to_owned()).collect();
-        shop.service().extend("a", ExtendRequest { repeats, items }, shop.now()).await
+        shop.service().extend("a", AddedRepeats { repeats, items }, shop.now()).await
     };
     for _ in 0..2 {
         let run = extend(4, &[]).await.unwrap();
@@ -298,7 +297,7 @@ async fn an_extension_adds_trials_once_and_repeats_none() {
 #[tokio::test]
 async fn a_run_stops_at_its_cap_and_goes_on_with_a_higher_one() {
     let shop = Shop::open(150).await;
-    let capped = |cap| ExperimentRequest { max_cost: Some(cap), ..request("a", "exact", 1) };
+    let capped = |cap| ExperimentPlan { max_cost: Some(cap), ..request("a", "exact", 1) };
     shop.open_run(&capped(0.5)).await;
     // Claims of a hundred, a cent each.
     assert_eq!(shop.work(&capped(0.5), said, Some(0.01)).await.len(), 100);
@@ -352,7 +351,7 @@ async fn quality_cannot_go_down_by_steps() {
 #[tokio::test]
 async fn the_baseline_is_judged_again_if_the_evaluator_changed() {
     let shop = Shop::open(40).await;
-    let wordy = |trial: &TrialView| format!("It is {}.", trial.input["n"]);
+    let wordy = |trial: &TrialCall| format!("It is {}.", trial.input["n"]);
     for (run, evaluator) in [("before", "exact"), ("after", "contains"), ("close", "numeric:0.5")] {
         let request = request(run, evaluator, 1);
         shop.open_run(&request).await;

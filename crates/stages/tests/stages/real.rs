@@ -12,7 +12,7 @@ mod money;
 mod prompt_layers;
 
 use ratchet_core::chat::event::EventKind;
-use ratchet_core::chat::permission_prompt::{Allowance, Decision};
+use ratchet_core::chat::permission_prompt::{Decision, PermissionScope};
 use ratchet_core::chat::state::PermissionPromptId;
 use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::record::observation::{Observation, ObservationKind};
@@ -125,7 +125,7 @@ fn calling(id: &str, name: &str, input: Value) -> Reply {
 async fn allow(stage: &Stage, chats: &ChatService, chat_id: &SessionId, client: &mut Client) {
     let asked = client.until(EventKind::Permission).await;
     let ask = PermissionPromptId::new(asked["id"].as_str().unwrap());
-    let decision = Decision::Allow { allowance: Allowance::Once, input: None };
+    let decision = Decision::Allow { allowance: PermissionScope::Once, input: None };
     let project = stage.shop.clone();
     chats.answer(project, chat_id.clone(), (ask, decision), None).await.unwrap();
 }

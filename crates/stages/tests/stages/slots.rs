@@ -1,7 +1,7 @@
 //! Chats that share fewer slots than they need, and messages that are taken back in time.
 
 use ratchet_core::chat::event::EventKind;
-use ratchet_core::chat::permission_prompt::{Allowance, Decision};
+use ratchet_core::chat::permission_prompt::{Decision, PermissionScope};
 use ratchet_core::chat::state::{ChatStateName, PermissionPromptId};
 use ratchet_core::record::observation::Level;
 use ratchet_stages::chat::{ChatError, ChatLimits, ChatSettings};
@@ -99,7 +99,7 @@ async fn a_chat_that_waits_for_a_person_gives_its_slot_back() {
 
     // Going on takes a slot again, and there is none.
     let ask = PermissionPromptId::new(asked["id"].as_str().unwrap());
-    let allow = Decision::Allow { allowance: Allowance::Once, input: None };
+    let allow = Decision::Allow { allowance: PermissionScope::Once, input: None };
     let by = Some("ann".to_owned());
     chats.answer(stage.shop.clone(), first.clone(), (ask, allow), by).await.unwrap();
     assert_eq!(until_queued(&mut asking).await["state"], "running");

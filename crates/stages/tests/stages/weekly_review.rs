@@ -11,7 +11,8 @@ use ratchet_stages::review::review_site::ReviewSite;
 use ratchet_stages::review::weekly_draw::{self, DrawReport, QueuePage};
 use ratchet_stages::review::weekly_metrics::{self, MetricsFilter};
 use ratchet_store::catalog::{
-    Change, DrawEffect, NewDataset, NewDatasetItem, NewProject, NewUser, QueueId, Role, StoredDraw,
+    DrawEffect, FieldUpdate, NewDataset, NewDatasetItem, NewProject, NewUser, QueueId, Role,
+    StoredDraw,
 };
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::PageNumber;
@@ -243,8 +244,8 @@ async fn datasets_grow_by_agent_and_in_the_week_of_their_traces() {
             name: dataset.clone(),
             description: None,
             metadata: None,
-            input_schema: Change::Keep,
-            expected_output_schema: Change::Keep,
+            input_schema: FieldUpdate::Keep,
+            expected_output_schema: FieldUpdate::Keep,
         };
         catalog.save_dataset(shop.id.clone(), new, shop.monday).await.unwrap();
         for n in 0..count {

@@ -36,13 +36,13 @@ pub struct Schemas {
 
 /// An update of an optional field.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change<T> {
+pub enum FieldUpdate<T> {
     Keep,
     Clear,
     Set(T),
 }
 
-impl<T> Change<T> {
+impl<T> FieldUpdate<T> {
     /// The new value, if it is set.
     fn set(&self) -> Option<&T> {
         if let Self::Set(value) = self { Some(value) } else { None }
@@ -65,8 +65,8 @@ pub struct NewDataset {
     pub description: Option<String>,
     /// Free-form client metadata; unchanged when `None`.
     pub metadata: Option<Json>,
-    pub input_schema: Change<Json>,
-    pub expected_output_schema: Change<Json>,
+    pub input_schema: FieldUpdate<Json>,
+    pub expected_output_schema: FieldUpdate<Json>,
 }
 
 const COLUMNS: &str = "id, name, description, metadata, input_schema, expected_output_schema, \

@@ -8,7 +8,7 @@ use crate::project::ProjectId;
 
 /// A user's identity at an OIDC provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct ProviderIdentity {
     pub issuer: String,
     /// Stable id at the issuer.
     pub subject: String,
@@ -33,7 +33,7 @@ impl Catalog {
     /// Fails if new users are admitted to a project that does not exist.
     pub async fn resolve_identity(
         &self,
-        identity: Identity,
+        identity: ProviderIdentity,
         admission: Option<Admission>,
         now: Timestamp,
     ) -> StoreResult<Option<User>> {
@@ -57,12 +57,12 @@ impl Catalog {
     }
 }
 
-fn linked(tx: &Tx<'_>, identity: &Identity) -> StoreResult<Option<String>> {
+fn linked(tx: &Tx<'_>, identity: &ProviderIdentity) -> StoreResult<Option<String>> {
     let sql = "SELECT person FROM identity WHERE issuer = $1 AND subject = $2";
     tx.one(sql, &[(&identity.issuer).into(), (&identity.subject).into()], |row| row.get(0))
 }
 
-fn is_barred(tx: &Tx<'_>, identity: &Identity) -> StoreResult<bool> {
+fn is_barred(tx: &Tx<'_>, identity: &ProviderIdentity) -> StoreResult<bool> {
     let sql = "SELECT 1 FROM barred_identity WHERE issuer = $1 AND subject = $2";
     let found = tx.one(sql, &[(&identity.issuer).into(), (&identity.subject).into()], |row| {
         row.get::<i64>(0)
@@ -79,7 +79,7 @@ pub(super) fn bar(tx: &Tx<'_>, person: &str) -> StoreResult<()> {
     Ok(())
 }
 
-fn link(tx: &Tx<'_>, identity: &Identity, user: &User, now: Timestamp) -> StoreResult<()> {
+fn link(tx: &Tx<'_>, identity: &ProviderIdentity, user: &User, now: Timestamp) -> StoreResult<()> {
     let sql = "INSERT INTO identity (issuer, subject, person, created_at) VALUES ($1, $2, $3, $4)";
     let (issuer, subject) = (&identity.issuer, &identity.subject);
     tx.execute(sql, &[issuer.into(), subject.into(), (&user.id).into(), now.into()])?;
@@ -89,7 +89,7 @@ fn link(tx: &Tx<'_>, identity: &Identity, user: &User, now: Timestamp) -> StoreR
 
 fn admit(
     tx: &Tx<'_>,
-    identity: &Identity,
+    identity: &ProviderIdentity,
     email: &Email,
     admission: &Admission,
     now: Timestamp,

@@ -43,7 +43,7 @@ impl FromColumn for PublishedKind {
     }
 }
 
-/// A public link: whoever has its token may read one trace or one session, without signing in.
+/// A public link: a request with its token may read one trace or one session, without signing in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Publication {
     pub project: ProjectId,

@@ -15,7 +15,7 @@ pub struct NewAlert {
     /// First day of the week that they were seen in.
     pub week: String,
     pub changes: Vec<AlertChange>,
-    /// What the subscribers of a project are told, if anything.
+    /// The notification to the subscribers of a project, if any.
     pub notice: Option<(ProjectId, NewNotice)>,
 }
 
@@ -51,7 +51,7 @@ impl Catalog {
     }
 
     /// Stores changes of state and enqueues their notification, both or neither. A change whose
-    /// earlier state is not the stored one stores nothing: a run that was repeated tells nobody
+    /// earlier state is not the stored one stores nothing: a run that was repeated notifies nobody
     /// twice.
     ///
     /// # Errors
@@ -84,8 +84,8 @@ impl Catalog {
                     ],
                 )?;
             }
-            if let Some((told, notice)) = &new.notice {
-                post_to_subscribers(tx, told, notice, now)?;
+            if let Some((event, notice)) = &new.notice {
+                post_to_subscribers(tx, event, notice, now)?;
             }
             Ok(AlertEffect::Stored)
         });

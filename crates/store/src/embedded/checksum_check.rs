@@ -37,7 +37,11 @@ pub fn check_checksums(folder: &Path) -> StoreResult<Vec<Finding>> {
     findings.push(media(folder)?);
     let read = |db: &Connection| -> rusqlite::Result<Vec<Finding>> {
         let unknown_projects = unknown_projects(&telemetry, db)?;
-        Ok(vec![pages(db, CATALOG_FILE)?, kin(&unknown_projects), transcripts(db, folder)?])
+        Ok(vec![
+            pages(db, CATALOG_FILE)?,
+            project_rows(&unknown_projects),
+            transcripts(db, folder)?,
+        ])
     };
     findings.extend(read(&catalog).map_err(StoreError::database)?);
     Ok(findings)
@@ -161,7 +165,7 @@ fn media(folder: &Path) -> StoreResult<Finding> {
     Ok(tally.finding("media", "media files", ("damaged", RESTORE)))
 }
 
-fn kin(unknown_projects: &[String]) -> Finding {
+fn project_rows(unknown_projects: &[String]) -> Finding {
     let about = "projects";
     match unknown_projects {
         [] => Finding::new(about, Health::Well, "the catalog knows all that have records"),

@@ -1,6 +1,6 @@
 use ratchet_core::record::observation::{Level, ObservationKind};
 use ratchet_store::aggregate::{
-    Aggregate, AggregateQuery, AggregateSource, Dimension, Group, Step,
+    Aggregate, AggregateDimension, AggregateQuery, AggregateSource, Group, Step,
 };
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{Condition, ObservationColumn, Test, TextTest, TimeRange};
@@ -24,20 +24,20 @@ pub const ALL: &[Behaviour] = &[
     ("nothing sums to nothing", |s| Box::pin(nothing(s))),
 ];
 
-pub(super) const DIMENSIONS: [Dimension; 13] = [
-    Dimension::Environment,
-    Dimension::Kind,
-    Dimension::Name,
-    Dimension::Model,
-    Dimension::Level,
-    Dimension::Version,
-    Dimension::Agent,
-    Dimension::Prompt,
-    Dimension::TraceName,
-    Dimension::User,
-    Dimension::Session,
-    Dimension::Release,
-    Dimension::Tags,
+pub(super) const DIMENSIONS: [AggregateDimension; 13] = [
+    AggregateDimension::Environment,
+    AggregateDimension::Kind,
+    AggregateDimension::Name,
+    AggregateDimension::Model,
+    AggregateDimension::Level,
+    AggregateDimension::Version,
+    AggregateDimension::Agent,
+    AggregateDimension::Prompt,
+    AggregateDimension::TraceName,
+    AggregateDimension::User,
+    AggregateDimension::Session,
+    AggregateDimension::Release,
+    AggregateDimension::Tags,
 ];
 
 const STEPS: [Step; 3] = [Step::Whole, Step::Hour, Step::Day];
@@ -130,7 +130,11 @@ async fn updates_are_subtracted(store: Telemetry) {
         let recorded = batch(&shop).with(word).build();
         model.record(recorded.clone());
         store.record(recorded).await.unwrap();
-        for by in [&[][..], &[Dimension::Name], &[Dimension::Model, Dimension::Environment]] {
+        for by in [
+            &[][..],
+            &[AggregateDimension::Name],
+            &[AggregateDimension::Model, AggregateDimension::Environment],
+        ] {
             check(&store, &model, ask::all_sums(&shop, by, Step::Hour)).await;
         }
     }
@@ -163,7 +167,7 @@ async fn conditions_scan(store: Telemetry) {
         column: ObservationColumn::TraceUser,
         test: Test::Text(TextTest::Equals, "ann".to_owned()),
     };
-    let by = [Dimension::Name];
+    let by = [AggregateDimension::Name];
     let query = AggregateQuery { conditions: vec![only], ..ask::all_sums(&shop, &by, Step::Day) };
     let answer = ask::sums(&store, query.clone()).await;
     assert_eq!(answer.source, AggregateSource::Scan);
@@ -174,7 +178,12 @@ async fn conditions_scan(store: Telemetry) {
 async fn dashboards_do_not_scan(store: Telemetry) {
     let shop = project("shop");
     store.record(story(&shop)).await.unwrap();
-    for by in [&[][..], &[Dimension::Environment], &[Dimension::Kind], &[Dimension::Model]] {
+    for by in [
+        &[][..],
+        &[AggregateDimension::Environment],
+        &[AggregateDimension::Kind],
+        &[AggregateDimension::Model],
+    ] {
         let answer = ask::sums(&store, ask::all_sums(&shop, by, Step::Hour)).await;
         assert_eq!(answer.source, AggregateSource::Rollup, "by {by:?}");
     }
@@ -186,7 +195,7 @@ async fn too_many_names(store: Telemetry) {
     let steps = (0..names).map(|n| tool(&format!("o{n}")).of("t").named(&format!("n{n}")));
     let steps = steps.map(|step| step.lasting(0, 1));
     store.record(batch(&shop).with_all(steps).build()).await.unwrap();
-    let by_name = ask::all_sums(&shop, &[Dimension::Name], Step::Whole);
+    let by_name = ask::all_sums(&shop, &[AggregateDimension::Name], Step::Whole);
     let answer = ask::sums(&store, by_name.clone()).await;
     assert_eq!(answer.source, AggregateSource::Rollup);
     let total =

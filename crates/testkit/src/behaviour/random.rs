@@ -10,7 +10,7 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use ratchet_core::id::{ScoreId, TraceId};
 use ratchet_core::record::field::Authority;
 use ratchet_core::record::observation::Level;
-use ratchet_store::aggregate::{Dimension, Step};
+use ratchet_store::aggregate::{AggregateDimension, Step};
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Telemetry;
 
@@ -105,10 +105,15 @@ async fn tell(store: &Telemetry, shop: &ProjectId, story: &[StoreOperation]) {
         let read = Reading::of_store(store, shop).await;
         read.assert_equals(&Reading::of_model(&model), &format!("after {happening:?}"));
     }
-    for by in [&[][..], &[Dimension::Name], &[Dimension::Model, Dimension::Environment]] {
+    for by in [
+        &[][..],
+        &[AggregateDimension::Name],
+        &[AggregateDimension::Model, AggregateDimension::Environment],
+    ] {
         aggregates::check(store, &model, ask::all_sums(shop, by, Step::Hour)).await;
     }
-    aggregates::check(store, &model, ask::all_sums(shop, &[Dimension::User], Step::Day)).await;
+    aggregates::check(store, &model, ask::all_sums(shop, &[AggregateDimension::User], Step::Day))
+        .await;
     metrics::check_some(store, &model, shop).await;
     users::check(store, &model, shop).await;
 }

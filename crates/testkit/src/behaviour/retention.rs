@@ -1,5 +1,5 @@
 use ratchet_core::id::TraceId;
-use ratchet_store::aggregate::{Dimension, Step};
+use ratchet_store::aggregate::{AggregateDimension, Step};
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::{Batch, Telemetry};
 
@@ -76,7 +76,7 @@ async fn old_goes(store: Telemetry) {
         model.delete_before(at(day * DAY));
         let read = Reading::of_store(&store, &shop).await;
         read.assert_equals(&Reading::of_model(&model), &format!("deleting before day {day}"));
-        for by in [&[][..], &[Dimension::Name, Dimension::Model]] {
+        for by in [&[][..], &[AggregateDimension::Name, AggregateDimension::Model]] {
             aggregates::check(&store, &model, ask::all_sums(&shop, by, Step::Day)).await;
         }
     }
@@ -122,7 +122,7 @@ async fn named_traces_go(store: Telemetry) {
         model.delete_traces(&ids);
         let read = Reading::of_store(&store, &shop).await;
         read.assert_equals(&Reading::of_model(&model), &format!("deleting {ids:?}"));
-        for by in [&[][..], &[Dimension::Name, Dimension::Model]] {
+        for by in [&[][..], &[AggregateDimension::Name, AggregateDimension::Model]] {
             aggregates::check(&store, &model, ask::all_sums(&shop, by, Step::Day)).await;
         }
     }
@@ -148,7 +148,8 @@ async fn abandoned_goes(store: Telemetry) {
     delete_all_abandoned(&store).await;
     let read = Reading::of_store(&store, &shop).await;
     read.assert_equals(&Reading::of_model(&model), "the new one of the name");
-    aggregates::check(&store, &model, ask::all_sums(&shop, &[Dimension::Name], Step::Day)).await;
+    aggregates::check(&store, &model, ask::all_sums(&shop, &[AggregateDimension::Name], Step::Day))
+        .await;
     Reading::of_store(&store, &other).await.assert_equals(&before, "another project");
     store.abandon(project("nobody")).await.unwrap();
 }

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use ratchet_core::record::observation::{Level, Observation};
 use ratchet_core::record::trace::Trace;
 use ratchet_core::time::Timestamp;
-use ratchet_store::aggregate::{AggregateQuery, Dimension, Group, Step, Sums};
+use ratchet_store::aggregate::{AggregateDimension, AggregateQuery, Group, Step, Sums};
 
 use super::Model;
 
@@ -38,21 +38,21 @@ fn step_start(time: Timestamp, step: i64) -> Timestamp {
     Timestamp::from_nanos(time.nanos().div_euclid(step) * step)
 }
 
-fn value(seen: &Observation, of: &Trace, dimension: Dimension) -> Option<String> {
+fn value(seen: &Observation, of: &Trace, dimension: AggregateDimension) -> Option<String> {
     match dimension {
-        Dimension::Environment => Some(seen.environment.to_string()),
-        Dimension::Kind => Some(seen.kind.as_str().to_owned()),
-        Dimension::Name => seen.name.clone(),
-        Dimension::Model => seen.model.clone(),
-        Dimension::Level => Some(seen.level.as_str().to_owned()),
-        Dimension::Version => seen.version.clone(),
-        Dimension::Agent => agent(seen, of),
-        Dimension::TraceName => of.name.clone(),
-        Dimension::User => of.user.clone(),
-        Dimension::Prompt => seen.prompt.as_ref().map(|prompt| prompt.name.clone()),
-        Dimension::Session => of.session.as_ref().map(ToString::to_string),
-        Dimension::Release => of.release.clone(),
-        Dimension::Tags => {
+        AggregateDimension::Environment => Some(seen.environment.to_string()),
+        AggregateDimension::Kind => Some(seen.kind.as_str().to_owned()),
+        AggregateDimension::Name => seen.name.clone(),
+        AggregateDimension::Model => seen.model.clone(),
+        AggregateDimension::Level => Some(seen.level.as_str().to_owned()),
+        AggregateDimension::Version => seen.version.clone(),
+        AggregateDimension::Agent => agent(seen, of),
+        AggregateDimension::TraceName => of.name.clone(),
+        AggregateDimension::User => of.user.clone(),
+        AggregateDimension::Prompt => seen.prompt.as_ref().map(|prompt| prompt.name.clone()),
+        AggregateDimension::Session => of.session.as_ref().map(ToString::to_string),
+        AggregateDimension::Release => of.release.clone(),
+        AggregateDimension::Tags => {
             (!of.tags.is_empty()).then(|| serde_json::to_string(&of.tags).unwrap_or_default())
         }
     }

@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use super::{LineRule, Offence, SourceFile, crate_of, is_product, is_rust, report, repository};
 
 const MAX_TRAIT_METHODS: usize = 7;
@@ -78,6 +76,15 @@ fn blocking_work_is_started_in_one_place() {
     );
 }
 
+/// The modules that may name the wire types of Ratchet's own API: the client, the routes, and what
+/// reads or writes either a data folder or a server.
+const OWN_WIRE_MODULES: [&str; 4] = [
+    "crates/remote/src/",
+    "crates/server/src/api/",
+    "crates/cli/src/administration/",
+    "crates/stages/src/weekly_report/report_store.rs",
+];
+
 /// The modules that may name Langfuse's wire types: each converts them at its border.
 const WIRE_MODULES: [&str; 8] = [
     "crates/remote/src/",
@@ -107,6 +114,27 @@ fn wire_types_stay_at_the_edge() {
             "fn show(filter: &ratchet_remote::langfuse::wire::dashboard::WidgetFilter) {}",
         ],
         &["use ratchet_remote::langfuse::client::LangfuseClient;", "let wire = Wire::new();"],
+    );
+}
+
+#[test]
+fn wire_types_of_our_own_api_stay_at_the_edge() {
+    LineRule {
+        advice: "use the types of core::experiment and core::gate: RatchetClient and the routes \
+                 convert them",
+        covers: |path| {
+            is_rust(path) && !OWN_WIRE_MODULES.iter().any(|module| path.starts_with(module))
+        },
+        is_broken_by: |line| {
+            let modules =
+                ["ratchet::experiments", "ratchet::gates", "ratchet_remote::weekly_report"];
+            modules.iter().any(|module| line.contains(module))
+        },
+    }
+    .check(
+        "crates/web/src/pages/a.rs",
+        &["use ratchet_remote::ratchet::experiments::{ClaimRequest, ClaimView};"],
+        &["use ratchet_remote::ratchet::RatchetClient;"],
     );
 }
 
@@ -320,49 +348,6 @@ fn every_promise_names_its_issue() {
         is_broken_by: is_loose_promise,
     }
     .check("crates/core/src/a.rs", &["// TODO later", "// FIXME(me)"], &["// TODO #12 later"]);
-}
-
-/// The name of the public struct that a line declares, and whether it is public beyond its crate.
-fn declared_struct(line: &str) -> Option<(&str, bool)> {
-    let shown = line.trim_start().strip_prefix("pub")?;
-    let (_, rest) = shown.split_once("struct ")?;
-    let is_public = shown.starts_with(' ');
-    let is_declaration = is_public || shown.starts_with('(');
-    let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()?;
-    (is_declaration && !name.is_empty()).then_some((name, is_public))
-}
-
-/// Structs of the same name: in one crate, or public in several.
-fn declared_twice(files: &[SourceFile]) -> Vec<Offence> {
-    let mut places: BTreeMap<(&str, Option<&str>), Vec<Offence>> = BTreeMap::new();
-    for file in files.iter().filter(|file| is_product(&file.path)) {
-        for (number, line) in file.lines() {
-            let Some((name, is_public)) = declared_struct(line) else { continue };
-            let seen_from = [Some(crate_of(&file.path)), is_public.then_some(None)];
-            for whence in seen_from.into_iter().flatten() {
-                places.entry((name, whence)).or_default().push(file.offence(number, name));
-            }
-        }
-    }
-    places.into_values().filter(|places| places.len() > 1).flatten().collect()
-}
-
-#[test]
-fn no_type_is_declared_twice() {
-    assert_eq!(declared_struct("    pub(crate) struct Score<'a> {"), Some(("Score", false)));
-    assert_eq!(declared_struct("pub fn structure()"), None);
-    let sample = |name: &str, text: &str| SourceFile {
-        path: format!("crates/{name}.rs"),
-        text: text.to_owned(),
-    };
-    let (ours, theirs) = ("pub(crate) struct A;", "pub struct A;");
-    assert_eq!(declared_twice(&[sample("a/src/x", ours), sample("a/src/y", theirs)]).len(), 2);
-    assert_eq!(declared_twice(&[sample("a/src/x", ours), sample("b/src/y", theirs)]).len(), 0);
-    assert_eq!(declared_twice(&[sample("a/src/x", theirs), sample("b/src/y", theirs)]).len(), 2);
-    report(
-        declared_twice(&repository()),
-        "one word per idea: use the type that exists, or find this one its own name",
-    );
 }
 
 fn fat_traits(file: &SourceFile) -> Vec<Offence> {

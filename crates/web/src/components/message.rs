@@ -9,7 +9,7 @@ use super::icon::{Icon, icon};
 use super::markdown::{self, markdown};
 use super::{figure, json};
 use ratchet_core::record::message_formats::{
-    ChatMessage, Medium, Part, Picture, RecordedCall, RecordedResult, Role,
+    ChatMessage, Medium, MessageRole, Part, Picture, RecordedCall, RecordedResult,
 };
 
 /// Bytes of one text that are drawn.
@@ -69,14 +69,14 @@ impl<'a> MessageStyle<'a> {
 
     fn message(&mut self, message: &ChatMessage) -> Markup {
         let (class, word) = match &message.role {
-            Role::System => ("system", "System"),
-            Role::User => ("user", "User"),
-            Role::Assistant => ("assistant", "Assistant"),
-            Role::Tool => ("tool", "Tool"),
-            Role::Other(word) => ("other", word.as_str()),
+            MessageRole::System => ("system", "System"),
+            MessageRole::User => ("user", "User"),
+            MessageRole::Assistant => ("assistant", "Assistant"),
+            MessageRole::Tool => ("tool", "Tool"),
+            MessageRole::Other(word) => ("other", word.as_str()),
         };
         let size: usize = message.parts.iter().map(length).sum();
-        let is_folded = message.role == Role::System && size > FOLD_SYSTEM;
+        let is_folded = message.role == MessageRole::System && size > FOLD_SYSTEM;
         let head = html! {
             span.role { (word) }
             @if let Some(name) = &message.name { span.muted { bdi { (name) } } }

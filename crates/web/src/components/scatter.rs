@@ -20,12 +20,12 @@ pub struct Scatter<'a> {
     pub y: &'a str,
     pub points: &'a [(f64, f64)],
     /// Lines across, such as a mean.
-    pub levels: &'a [Level],
+    pub levels: &'a [ReferenceLine],
 }
 
 /// A line across, with its name.
 #[derive(Clone, Debug)]
-pub struct Level {
+pub struct ReferenceLine {
     pub at: f64,
     pub name: String,
 }
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn differences_are_drawn_around_none() {
-        let levels = [Level { at: -0.3, name: "<limit>".to_owned() }];
+        let levels = [ReferenceLine { at: -0.3, name: "<limit>".to_owned() }];
         let points = [(0.5, 0.1)];
         let chart = Scatter { title: "t", x: "x", y: "y", points: &points, levels: &levels };
         let drawn = scatter(&chart).into_string();

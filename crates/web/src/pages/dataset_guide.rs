@@ -1,8 +1,8 @@
 //! The way to a dataset that a gate can decide on: how to begin, how far it is, what is missing.
 
 use maud::{Markup, html};
+use ratchet_core::experiment::plan::ServerTarget;
 use ratchet_core::record::limit::elide;
-use ratchet_remote::ratchet::experiments::ServerTargetView;
 use ratchet_stages::experiment::coverage::{
     self, CoverageQuery, DatasetCoverage, ENOUGH_ITEMS, WANTED_ITEMS,
 };
@@ -65,7 +65,7 @@ fn progress(coverage: &DatasetCoverage, agent: Option<&str>) -> Markup {
 fn ways(
     ctx: &RequestContext,
     (agent, datasets): (Option<&str>, &[String]),
-    targets: &[ServerTargetView],
+    targets: &[ServerTarget],
 ) -> Markup {
     let first = datasets.first();
     let names: Vec<&str> = targets.iter().map(|one| one.name.as_str()).collect();

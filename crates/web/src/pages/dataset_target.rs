@@ -1,7 +1,7 @@
 //! Adds items to the dataset that a submitted form names.
 
 use ratchet_core::catalog::dataset::check_name;
-use ratchet_store::catalog::{Change, Collected, Dataset, NewDataset, NewDatasetItem};
+use ratchet_store::catalog::{Collected, Dataset, FieldUpdate, NewDataset, NewDatasetItem};
 use ratchet_store::query::PageNumber;
 
 use crate::page_error::PageResult;
@@ -74,8 +74,8 @@ async fn find_or_create(
                 name: name.clone(),
                 description: None,
                 metadata: None,
-                input_schema: Change::Keep,
-                expected_output_schema: Change::Keep,
+                input_schema: FieldUpdate::Keep,
+                expected_output_schema: FieldUpdate::Keep,
             };
             ctx.viewer.catalog(web).save_dataset(ctx.project_id(), dataset, ctx.now).await?;
         }

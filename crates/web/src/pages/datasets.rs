@@ -34,7 +34,7 @@ use ratchet_core::catalog::dataset::{DatasetStatus, check_name};
 use ratchet_core::payload::Json;
 use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
-use ratchet_store::catalog::{Change, Dataset, DatasetItemQuery, NewDataset};
+use ratchet_store::catalog::{Dataset, DatasetItemQuery, FieldUpdate, NewDataset};
 use ratchet_store::experiment::RunQuery;
 use ratchet_store::query::{PageNumber, Paging};
 
@@ -203,8 +203,8 @@ async fn make(
         name,
         description: description.filter(|text| !text.is_empty()),
         metadata: None,
-        input_schema: Change::Keep,
-        expected_output_schema: Change::Keep,
+        input_schema: FieldUpdate::Keep,
+        expected_output_schema: FieldUpdate::Keep,
     };
     let catalog = ctx.viewer.catalog(&web);
     let made = catalog.save_dataset(ctx.project_id(), new, ctx.now).await?;

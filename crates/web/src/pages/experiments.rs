@@ -5,10 +5,10 @@ use axum::extract::{Path, State};
 use axum::response::Redirect;
 use axum::routing::{get, post};
 use maud::{Markup, html};
+use ratchet_core::experiment::plan::ExperimentProgress;
 use ratchet_core::gate::bounds::Bounds;
 use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::ratchet::experiments::ExperimentRunView;
 use ratchet_stages::experiment::service::{ExperimentError, ExperimentService};
 use ratchet_store::query::PageNumber;
 
@@ -44,9 +44,9 @@ pub(super) fn service(web: &Web, ctx: &RequestContext) -> ExperimentService {
 }
 
 async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
-    let runs = service(&web, &ctx).list(None).await.map_err(failed)?.experiments;
+    let runs = service(&web, &ctx).list(None).await.map_err(failed)?;
     let wanted = ctx.params.get("state");
-    let shown: Vec<&ExperimentRunView> =
+    let shown: Vec<&ExperimentProgress> =
         runs.iter().filter(|run| wanted.is_none_or(|state| run.state == state)).collect();
     let at = PageNumber { page: ctx.params.page(), limit: ROWS as u64 };
     let first = usize::try_from(at.offset()).unwrap_or(usize::MAX);
@@ -86,7 +86,7 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     Ok(page.show(&ctx))
 }
 
-fn summary(runs: &[ExperimentRunView]) -> Markup {
+fn summary(runs: &[ExperimentProgress]) -> Markup {
     let running = runs.iter().filter(|run| run.state == "running").count();
     html! {
         (figure::grouped(runs.len() as u64)) @if runs.len() == 1 { " run" } @else { " runs" }
@@ -95,7 +95,7 @@ fn summary(runs: &[ExperimentRunView]) -> Markup {
 }
 
 /// The runs of one state.
-fn states(runs: &[ExperimentRunView], ctx: &RequestContext) -> Markup {
+fn states(runs: &[ExperimentProgress], ctx: &RequestContext) -> Markup {
     let chosen = ctx.params.get("state");
     let here = || ctx.here().without("page").without("done");
     html! {
@@ -122,7 +122,7 @@ struct Measured {
     latency: Option<f64>,
 }
 
-fn row(run: &ExperimentRunView, measured: &Measured, ctx: &RequestContext) -> Row {
+fn row(run: &ExperimentProgress, measured: &Measured, ctx: &RequestContext) -> Row {
     let is_ours = run.target.is_some();
     let none = || html! { span.muted { "–" } };
     Row {
@@ -160,7 +160,7 @@ fn row(run: &ExperimentRunView, measured: &Measured, ctx: &RequestContext) -> Ro
 }
 
 /// State of a run, with its progress while it runs.
-pub(super) fn state(run: &ExperimentRunView) -> Markup {
+pub(super) fn state(run: &ExperimentProgress) -> Markup {
     let class = match run.state.as_str() {
         "running" => "badge code",
         "done" => "badge good",
@@ -202,7 +202,7 @@ pub(super) fn latency(nanos: f64) -> String {
 }
 
 /// Stops a run; nothing if it does not run.
-pub(super) fn cancel_button(run: &ExperimentRunView, ctx: &RequestContext) -> Markup {
+pub(super) fn cancel_button(run: &ExperimentProgress, ctx: &RequestContext) -> Markup {
     html! {
         @if run.state == "running" && ctx.viewer.can_change() {
             form.inline-form method="post" action=(ctx.to(&["experiments", &run.id, "cancel"])) {

@@ -1,4 +1,4 @@
-//! Every component, alive: what a page may be made of, and how it looks.
+//! A page with every component that pages are made of.
 
 /// The parts of a trace's page.
 mod steps;

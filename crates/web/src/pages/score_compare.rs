@@ -17,7 +17,7 @@ use crate::components::agreement::{self, Line};
 use crate::components::empty;
 use crate::components::figure;
 use crate::components::matrix::{self, Matrix};
-use crate::components::scatter::{self, Level, Scatter};
+use crate::components::scatter::{self, ReferenceLine, Scatter};
 use crate::components::table::{self, Column, Row, Table};
 use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
@@ -235,10 +235,10 @@ fn of_numbers(points: &[(f64, f64)]) -> Vec<Line<'static>> {
 fn differences_drawn(points: &[(f64, f64)], left: &str, right: &str) -> Markup {
     let point = |(left, right): &(f64, f64)| (f64::midpoint(*left, *right), right - left);
     let differences: Vec<(f64, f64)> = points.iter().map(point).collect();
-    let mut levels = vec![Level { at: 0.0, name: "no difference".to_owned() }];
+    let mut levels = vec![ReferenceLine { at: 0.0, name: "no difference".to_owned() }];
     if let Ok(limits) = limits(&rated(points)) {
         let marked = [("bias", limits.bias), ("limit", limits.lower), ("limit", limits.upper)];
-        levels.extend(marked.map(|(name, estimate)| Level {
+        levels.extend(marked.map(|(name, estimate)| ReferenceLine {
             at: estimate.value,
             name: format!("{name} {}", agreement::two(estimate.value)),
         }));

@@ -9,7 +9,7 @@ use ratchet_core::experiment::conversation::MAX_MESSAGE_BYTES;
 use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::permit_pool::NoPermit;
 use ratchet_core::record::limit::elide;
-use ratchet_stages::experiment::target_chat::{self, Turn, TurnError, TurnHost, TurnRequest};
+use ratchet_stages::experiment::target_chat::{self, TargetTurn, TurnError, TurnHost, TurnRequest};
 use ratchet_stages::sink::LocalSink;
 use ratchet_store::catalog::{Dataset, TargetChat};
 use ratchet_store::query::PageNumber;
@@ -136,7 +136,7 @@ async fn show(
 fn page(
     ctx: &RequestContext,
     (target, chat): (&str, &SessionId),
-    turns: &[Turn],
+    turns: &[TargetTurn],
     (datasets, environments): (&[Dataset], &[String]),
 ) -> Page {
     let mut page = Page::new(Section::Chats, format!("Chat with {}", elide(target, NAME)));
@@ -194,7 +194,7 @@ fn composer(
 }
 
 fn drawn(
-    turn: &Turn,
+    turn: &TargetTurn,
     of: (&str, &SessionId),
     (datasets, is_last): (&[Dataset], bool),
     ctx: &RequestContext,
@@ -224,7 +224,7 @@ fn drawn(
 
 /// The form that adds a turn to a dataset, with the answer as it should have been.
 fn adder(
-    turn: &Turn,
+    turn: &TargetTurn,
     (target, chat): (&str, &SessionId),
     (datasets, is_last): (&[Dataset], bool),
     ctx: &RequestContext,
@@ -292,7 +292,7 @@ async fn send(
     }));
     let request = TurnRequest {
         chat: &chat,
-        before: turns.iter().filter_map(Turn::exchange).collect(),
+        before: turns.iter().filter_map(TargetTurn::exchange).collect(),
         text: form.get("text").unwrap_or_default(),
         person: ctx.viewer.person().map(str::to_owned),
     };

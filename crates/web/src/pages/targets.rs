@@ -11,8 +11,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
+use ratchet_core::experiment::plan::{ServerTarget, TargetDefinition};
 use ratchet_core::time::Timestamp;
-use ratchet_remote::ratchet::experiments::{ServerTargetRequest, ServerTargetView};
 use ratchet_stages::experiment::service::ExperimentError;
 use ratchet_stages::experiment::worker::ExperimentWorker;
 
@@ -58,7 +58,7 @@ pub(super) fn worker(web: &Web) -> PageResult<&ExperimentWorker> {
 }
 
 /// Targets of this server that the project can run, by name.
-pub(super) async fn targets(web: &Web, ctx: &RequestContext) -> PageResult<Vec<ServerTargetView>> {
+pub(super) async fn targets(web: &Web, ctx: &RequestContext) -> PageResult<Vec<ServerTarget>> {
     let Some(worker) = web.experiments() else { return Ok(Vec::new()) };
     worker.targets().list(&service(web, ctx)).await.map_err(failed)
 }
@@ -118,7 +118,7 @@ fn nothing(ctx: &RequestContext) -> Markup {
     empty::empty("No targets yet", &how)
 }
 
-fn list(known: &[ServerTargetView], ctx: &RequestContext) -> Markup {
+fn list(known: &[ServerTarget], ctx: &RequestContext) -> Markup {
     let mut columns = vec![
         Column::wide("Target"),
         Column::text("Kind"),
@@ -134,7 +134,7 @@ fn list(known: &[ServerTargetView], ctx: &RequestContext) -> Markup {
     table::table(&Table { caption: "Targets".to_owned(), columns, rows, select_for: None })
 }
 
-fn row(one: &ServerTargetView, ctx: &RequestContext) -> Row {
+fn row(one: &ServerTarget, ctx: &RequestContext) -> Row {
     let is_stored = one.definition.is_some();
     let updated = one.updated_at.as_deref().and_then(|at| Timestamp::parse(at).ok());
     let mut cells = vec![
@@ -204,7 +204,7 @@ async fn keep(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageR
     }
     if entered.is_fine() {
         let definition = entered.raw("definition").replace("\r\n", "\n");
-        let request = ServerTargetRequest { definition, secrets };
+        let request = TargetDefinition { definition, secrets };
         let name = entered.text("name").to_owned();
         let saved = worker(&web)?.targets();
         match saved.save(&service(&web, &ctx), (&name, request), ctx.now).await {

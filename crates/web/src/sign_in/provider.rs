@@ -14,7 +14,7 @@ use ratchet_core::catalog::account::Email;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::oidc::{Claims, LoginAttempt, OidcError, Provider};
-use ratchet_store::catalog::{Admission, Identity, Role, ThrottleKey, Turn, User};
+use ratchet_store::catalog::{Admission, ProviderIdentity, Role, ThrottleKey, Turn, User};
 use ratchet_store::secrets::random_token;
 
 use super::form::{Problem, SignInForm};
@@ -134,7 +134,7 @@ async fn resolve_identity(web: &Web, oidc: &OidcLogin, claims: Claims) -> PageRe
         return Ok(None);
     }
     let issuer = oidc.provider.issuer().to_owned();
-    let identity = Identity { issuer, subject: claims.subject, email, name: claims.name };
+    let identity = ProviderIdentity { issuer, subject: claims.subject, email, name: claims.name };
     let admission = oidc.admission.clone();
     let found = web.store.catalog.resolve_identity(identity, admission, web.now()).await?;
     Ok(found.filter(|user| user.role != Role::IngestOnly))

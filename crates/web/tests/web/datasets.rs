@@ -2,7 +2,9 @@
 
 use ratchet_core::catalog::dataset::DatasetStatus;
 use ratchet_core::payload::Json;
-use ratchet_store::catalog::{Change, DatasetItem, DatasetItemQuery, NewDataset, NewDatasetItem};
+use ratchet_store::catalog::{
+    DatasetItem, DatasetItemQuery, FieldUpdate, NewDataset, NewDatasetItem,
+};
 use ratchet_store::query::PageNumber;
 use ratchet_testkit::build::{START, project};
 
@@ -25,8 +27,8 @@ async fn shop(input_schema: Option<&str>) -> Site {
         description: None,
         metadata: None,
         input_schema: input_schema
-            .map_or(Change::Keep, |json| Change::Set(Json::parse(json).unwrap())),
-        expected_output_schema: Change::Keep,
+            .map_or(FieldUpdate::Keep, |json| FieldUpdate::Set(Json::parse(json).unwrap())),
+        expected_output_schema: FieldUpdate::Keep,
     };
     site.data.catalog().save_dataset(project("shop"), new, START).await.unwrap();
     site

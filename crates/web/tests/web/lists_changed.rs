@@ -5,7 +5,7 @@ use ratchet_core::id::TraceId;
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{
-    Change, DatasetItemQuery, NewDataset, NewQueue, QueueId, Role, ViewedPage,
+    DatasetItemQuery, FieldUpdate, NewDataset, NewQueue, QueueId, Role, ViewedPage,
 };
 use ratchet_store::query::PageNumber;
 use ratchet_testkit::ask;
@@ -68,8 +68,8 @@ async fn chosen_rows_go_into_a_dataset() {
         name: "cases".to_owned(),
         description: None,
         metadata: None,
-        input_schema: Change::Keep,
-        expected_output_schema: Change::Keep,
+        input_schema: FieldUpdate::Keep,
+        expected_output_schema: FieldUpdate::Keep,
     };
     site.data.catalog().save_dataset(id("shop"), new, Timestamp::default()).await.unwrap();
     let mut browser = member(&site).await;
@@ -101,8 +101,8 @@ async fn rows_go_into_a_dataset_all_or_none() {
         name: "checked".to_owned(),
         description: None,
         metadata: None,
-        input_schema: Change::Set(Json::parse(r#"{"type":"string"}"#).unwrap()),
-        expected_output_schema: Change::Keep,
+        input_schema: FieldUpdate::Set(Json::parse(r#"{"type":"string"}"#).unwrap()),
+        expected_output_schema: FieldUpdate::Keep,
     };
     site.data.catalog().save_dataset(id("shop"), new, Timestamp::default()).await.unwrap();
     let mut browser = member(&site).await;

@@ -7,7 +7,7 @@ use ratchet_core::payload::Json;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{
-    Change, NewDataset, NewLlmConnection, NewPrompt, PromptReferences, Role,
+    FieldUpdate, NewDataset, NewLlmConnection, NewPrompt, PromptReferences, Role,
 };
 use ratchet_testkit::scripted::{Failure, Reply, ScriptedModel, Tokens};
 
@@ -124,8 +124,8 @@ async fn desk() -> (Site, Browser, ScriptedModel, [String; 2]) {
         name: "cases".to_owned(),
         description: None,
         metadata: None,
-        input_schema: Change::Keep,
-        expected_output_schema: Change::Keep,
+        input_schema: FieldUpdate::Keep,
+        expected_output_schema: FieldUpdate::Keep,
     };
     catalog.save_dataset(id("shop"), new, Timestamp::default()).await.unwrap();
     let member = someone(&site, Role::Member).await;

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use ratchet_core::catalog::agent::AgentSettings;
 use ratchet_core::catalog::prompt::PromptBody;
+use ratchet_core::experiment::plan::{ExperimentPlan, PlannedTarget};
+use ratchet_core::experiment::runner::{ClaimOrder, TrialResult};
 use ratchet_core::gate::decision::{GateRule, Look};
 use ratchet_core::payload::Json;
 use ratchet_core::promotion::agent_version::AgentVersion;
@@ -13,15 +15,14 @@ use ratchet_core::promotion::state::Action;
 use ratchet_core::promotion::watch::{Mark, MarkResult, WatchResult};
 use ratchet_core::record::score::ScoreSource;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::ratchet::experiments::{
-    ClaimRequest, ExperimentRequest, ExperimentTarget, FinishRequest, TrialResult,
-};
 use ratchet_stages::experiment::evaluators::TrialEvaluators;
 use ratchet_stages::experiment::service::ExperimentService;
 use ratchet_stages::experiment::target::TargetAnswer;
 use ratchet_stages::gate::{GateContext, GateOrder, decide};
 use ratchet_stages::promote::{PromoteContext, PromoteError, SentTests, attach_gate, attach_tests};
-use ratchet_store::catalog::{Change, NewDataset, NewDatasetItem, NewPrompt, PromotionCall, Role};
+use ratchet_store::catalog::{
+    FieldUpdate, NewDataset, NewDatasetItem, NewPrompt, PromotionCall, Role,
+};
 use ratchet_testkit::build::{START, batch, generation, project, score, trace};
 use serde_json::json;
 
@@ -59,8 +60,8 @@ async fn site() -> Site {
         name: DATASET.to_owned(),
         description: None,
         metadata: None,
-        input_schema: Change::Keep,
-        expected_output_schema: Change::Keep,
+        input_schema: FieldUpdate::Keep,
+        expected_output_schema: FieldUpdate::Keep,
     };
     catalog.save_dataset(id("shop"), dataset, START).await.unwrap();
     let item = |nth: usize| NewDatasetItem {
@@ -85,14 +86,14 @@ async fn site() -> Site {
 async fn run(site: &Site, (name, version): (&str, Option<String>)) {
     let store = site.data.folder().clone();
     let service = ExperimentService { catalog: store.catalog.clone(), store, project: id("shop") };
-    let target = ExperimentTarget {
+    let target = PlannedTarget {
         name: "agent".to_owned(),
         kind: "command".to_owned(),
         fingerprint: "1".to_owned(),
         version,
-        ..ExperimentTarget::default()
+        ..PlannedTarget::default()
     };
-    let request = ExperimentRequest {
+    let request = ExperimentPlan {
         dataset: DATASET.to_owned(),
         run: name.to_owned(),
         target,
@@ -107,7 +108,7 @@ async fn run(site: &Site, (name, version): (&str, Option<String>)) {
     };
     service.open(request.clone(), site.now()).await.unwrap();
     let evaluators = TrialEvaluators::parse(&request.evaluators).unwrap();
-    let claim = ClaimRequest {
+    let claim = ClaimOrder {
         runner: "test".to_owned(),
         limit: 100,
         lease_seconds: 30,
@@ -134,7 +135,7 @@ async fn run(site: &Site, (name, version): (&str, Option<String>)) {
             cost: None,
         });
     }
-    service.finish(name, FinishRequest { results }, site.now()).await.unwrap();
+    service.finish(name, results, site.now()).await.unwrap();
 }
 
 /// What CI does: tool tests and a gate that passes.

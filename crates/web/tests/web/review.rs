@@ -10,7 +10,7 @@ use ratchet_core::payload::Payload;
 use ratchet_core::record::media::{MediaHash, MediaType};
 use ratchet_core::record::score::{Score, ScoreSource};
 use ratchet_store::catalog::{
-    Change, MediaOwner, NewComment, NewDataset, NewMedia, NewQueue, NewQueueItem, QueueId,
+    FieldUpdate, MediaOwner, NewComment, NewDataset, NewMedia, NewQueue, NewQueueItem, QueueId,
     ReferenceLocation, Role,
 };
 use ratchet_store::query::{Paging, ScoreQuery, ScoresOn, TimeRange};
@@ -270,7 +270,11 @@ async fn without_sign_in_an_item_is_reviewed_once() {
     let settings = format!("/project/shop/queues/{queue}/settings");
     let refused = site.post(&settings, &settings, "reviews=2&blind=yes").await;
     assert_eq!(refused.status, 422);
-    assert!(refused.text.contains("browsers are told apart, people are not"), "{}", refused.text);
+    assert!(
+        refused.text.contains("browsers are distinguished, people are not"),
+        "{}",
+        refused.text
+    );
     assert_eq!(site.post(&settings, &settings, "reviews=1&blind=yes").await.status, 303);
 }
 
@@ -349,8 +353,8 @@ async fn runs_of_experiments_are_reviewed_beside_what_is_expected() {
         name: "refunds".into(),
         description: None,
         metadata: None,
-        input_schema: Change::Keep,
-        expected_output_schema: Change::Keep,
+        input_schema: FieldUpdate::Keep,
+        expected_output_schema: FieldUpdate::Keep,
     };
     let dataset = site.data.catalog().save_dataset(id("shop"), new, START).await.unwrap();
     let asked = trace("t9").for_user("kim").agent("bot").input(text("question 9"));

@@ -3,7 +3,7 @@
 use ratchet_core::catalog::experiment::{ExperimentItem, ExperimentMetadata, TimeSpan};
 use ratchet_core::id::TraceId;
 use ratchet_core::record::score::ScoreSource;
-use ratchet_store::catalog::{Change, NewDataset, NewDatasetItem};
+use ratchet_store::catalog::{FieldUpdate, NewDataset, NewDatasetItem};
 use ratchet_store::telemetry::Batch;
 use ratchet_testkit::build::{START, at, batch, json, project, score, text, trace};
 use ratchet_testkit::recording::RecordBatch;
@@ -49,8 +49,8 @@ async fn site() -> Site {
         name: "cities".to_owned(),
         description: None,
         metadata: None,
-        input_schema: Change::Keep,
-        expected_output_schema: Change::Keep,
+        input_schema: FieldUpdate::Keep,
+        expected_output_schema: FieldUpdate::Keep,
     };
     catalog.save_dataset(shop.clone(), new, START).await.unwrap();
     let dataset = catalog.dataset(shop.clone(), "cities".to_owned()).await.unwrap().unwrap();

@@ -12,7 +12,7 @@ use ratchet_core::quality::report::ReportScope;
 use ratchet_stages::chat::workspace_policy::ChatRequest;
 use ratchet_stages::chat::{ChatLimits, ChatSettings, NewChatRequest};
 use ratchet_store::catalog::{
-    Change, NewComment, NewDataset, NewDatasetItem, NewKey, NewPrompt, NewQueue, NewQueueItem,
+    FieldUpdate, NewComment, NewDataset, NewDatasetItem, NewKey, NewPrompt, NewQueue, NewQueueItem,
     NewSchedule, Permissions, QueueId, Role, ScheduledJob, ScheduledScoring,
 };
 use ratchet_store::query::PageNumber;
@@ -120,8 +120,8 @@ async fn keep_named(site: &Site) {
         name: CHOSEN.to_owned(),
         description: Some(OURS.to_owned()),
         metadata: None,
-        input_schema: Change::Keep,
-        expected_output_schema: Change::Keep,
+        input_schema: FieldUpdate::Keep,
+        expected_output_schema: FieldUpdate::Keep,
     };
     catalog.save_dataset(id("shop"), dataset, START).await.unwrap();
     let item = NewDatasetItem {

@@ -6,7 +6,7 @@ use ratchet_core::payload::Json;
 use ratchet_core::record::observation::Level;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{
-    Change, NewDataset, NewDatasetItem, NewPrompt, NewQueue, NewQueueItem, QueueId, Role,
+    FieldUpdate, NewDataset, NewDatasetItem, NewPrompt, NewQueue, NewQueueItem, QueueId, Role,
 };
 use ratchet_testkit::build::{batch, generation, project, score, trace};
 
@@ -202,8 +202,8 @@ async fn datasets_and_queues_are_listed_with_what_they_hold() {
         name: "refunds".to_owned(),
         description: Some("<i>hard</i> cases".to_owned()),
         metadata: None,
-        input_schema: Change::Keep,
-        expected_output_schema: Change::Keep,
+        input_schema: FieldUpdate::Keep,
+        expected_output_schema: FieldUpdate::Keep,
     };
     let catalog = site.data.catalog();
     catalog.save_dataset(id("shop"), new, Timestamp::default()).await.unwrap();

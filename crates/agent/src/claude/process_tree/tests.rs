@@ -12,11 +12,11 @@ fn kin_are_known_by_their_folder() {
         let mut command = Command::new("cat");
         command.env("TMPDIR", temp).stdin(Stdio::piped()).spawn().unwrap()
     };
-    let (mut kin, mut stranger) = (cat(folder.path()), cat(&folder.path().join("other")));
+    let (mut marked, mut stranger) = (cat(folder.path()), cat(&folder.path().join("other")));
     // Neither has to be ready: they may still be on their way from this program to theirs.
     let killed = kill_by_temp_folder(folder.path());
-    assert_eq!(killed.iter().map(|identity| identity.pid).collect::<Vec<_>>(), [kin.id()]);
-    assert!(!exit("the killed process", &mut kin).success());
+    assert_eq!(killed.iter().map(|identity| identity.pid).collect::<Vec<_>>(), [marked.id()]);
+    assert!(!exit("the killed process", &mut marked).success());
     drop(stranger.stdin.take());
     assert!(exit("a process of another folder", &mut stranger).success());
 }

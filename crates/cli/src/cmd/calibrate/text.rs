@@ -1,7 +1,7 @@
 use ratchet_core::id::SessionId;
 use ratchet_core::money::Money;
 use ratchet_core::quality::calibration::advice;
-use ratchet_core::quality::calibration::change::Shift;
+use ratchet_core::quality::calibration::change::ScoreShift;
 use ratchet_core::quality::calibration::draft::mark;
 use ratchet_core::quality::calibration::weighted::WeightedAgreement;
 use ratchet_core::quality::calibration::{
@@ -286,7 +286,7 @@ fn tried(trial: &DraftTrial, found: &Found) -> String {
         text += &format!(", for {}", trial.cost);
     }
     text += "; mean absolute error vs. human:\n";
-    let row = |shift: &Shift| {
+    let row = |shift: &ScoreShift| {
         let nearer = match shift.nearer {
             ThresholdResult::Met => "nearer",
             ThresholdResult::NotMet => "not better",

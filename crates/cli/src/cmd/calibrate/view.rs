@@ -1,6 +1,6 @@
 use ratchet_core::id::SessionId;
 use ratchet_core::quality::calibration::advice;
-use ratchet_core::quality::calibration::change::Shift;
+use ratchet_core::quality::calibration::change::ScoreShift;
 use ratchet_core::quality::calibration::drift::Drift;
 use ratchet_core::quality::calibration::panel::PanelDrift;
 use ratchet_core::quality::calibration::weighted::WeightedAgreement;
@@ -175,7 +175,7 @@ fn failed(failed: &[(SessionId, String)]) -> Vec<Value> {
     failed.iter().map(one).collect()
 }
 
-fn shift(shift: &Shift) -> Value {
+fn shift(shift: &ScoreShift) -> Value {
     json!({
         "dimension": shift.dimension,
         "before": statistic(shift.before),

@@ -43,7 +43,7 @@ pub(crate) struct TerminalChat<'a> {
     /// Sequence number of the last event before this client started.
     caught_up: u64,
     /// Sequence number of the last event that was received.
-    heard: u64,
+    last_seen: u64,
 }
 
 /// Whether the terminal has echoed what is typed.
@@ -71,21 +71,21 @@ impl<'a> TerminalChat<'a> {
             shown: None,
             ours: HashSet::new(),
             caught_up: chat.last_event,
-            heard: 0,
+            last_seen: 0,
         }
     }
 
     /// Continues with another chat.
     pub(crate) fn switch(&mut self, client: ChatClient<'a>, chat: &ChatInfo) {
         self.client = client;
-        (self.is_busy, self.heard, self.caught_up) = (false, 0, chat.last_event);
+        (self.is_busy, self.last_seen, self.caught_up) = (false, 0, chat.last_event);
         self.asks.clear();
         self.messages.clear();
     }
 
     /// Whether all earlier events were received.
     pub(crate) fn has_caught_up(&self) -> bool {
-        self.heard >= self.caught_up
+        self.last_seen >= self.caught_up
     }
 
     /// The current prompt.
@@ -113,7 +113,7 @@ impl<'a> TerminalChat<'a> {
     }
 
     fn hear_event(&mut self, event: &ReceivedEvent) -> String {
-        self.heard = event.seq;
+        self.last_seen = event.seq;
         let mut shown = String::new();
         match event.kind {
             Some(EventKind::State) => {

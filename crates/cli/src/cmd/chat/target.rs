@@ -11,7 +11,7 @@ use ratchet_stages::data_target::DataTarget;
 use ratchet_stages::experiment::service::ExperimentService;
 use ratchet_stages::experiment::site::ExperimentSite;
 use ratchet_stages::experiment::target::OpenTarget;
-use ratchet_stages::experiment::target_chat::{self, Turn, TurnHost, TurnRequest};
+use ratchet_stages::experiment::target_chat::{self, TargetTurn, TurnHost, TurnRequest};
 use ratchet_stages::sink::LocalSink;
 use ratchet_store::Store;
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ struct TargetTalk<'a> {
     chat: SessionId,
     before: Vec<Exchange>,
     /// The last turn, and what the target was sent.
-    last: Option<(Turn, Value)>,
+    last: Option<(TargetTurn, Value)>,
     dataset: Option<String>,
     args: &'a ChatArgs,
 }
@@ -188,7 +188,7 @@ impl TargetTalk<'_> {
         }
     }
 
-    async fn say(&mut self, text: &str) -> anyhow::Result<Turn> {
+    async fn say(&mut self, text: &str) -> anyhow::Result<TargetTurn> {
         let request =
             TurnRequest { chat: &self.chat, before: self.before.clone(), text, person: None };
         let history = History::of_kind(&self.target.identity.kind);
@@ -200,10 +200,10 @@ impl TargetTalk<'_> {
     }
 
     /// Shows a turn; a message that was refused ends nothing.
-    fn show(&self, turn: anyhow::Result<Turn>) -> anyhow::Result<()> {
+    fn show(&self, turn: anyhow::Result<TargetTurn>) -> anyhow::Result<()> {
         match turn {
             Ok(turn) if self.args.json => print(&line(&turn))?,
-            Ok(Turn { answer: Some(answer), .. }) => print(&format!("{}\n", plain(&answer)))?,
+            Ok(TargetTurn { answer: Some(answer), .. }) => print(&format!("{}\n", plain(&answer)))?,
             Ok(turn) => {
                 eprintln!("no answer: {}", plain(turn.fault.as_deref().unwrap_or("interrupted")));
             }
@@ -256,7 +256,7 @@ const fn ended(signal: Signal) -> Outcome {
     }
 }
 
-fn line(turn: &Turn) -> String {
+fn line(turn: &TargetTurn) -> String {
     let line = json!({
         "trace": turn.trace.to_string(), "answer": turn.answer, "fault": turn.fault,
     });

@@ -1,7 +1,7 @@
 use std::io::{IsTerminal as _, Write as _, stderr};
 use std::time::{Duration, Instant};
 
-use ratchet_remote::ratchet::experiments::ExperimentRunView;
+use ratchet_core::experiment::plan::ExperimentProgress;
 
 /// Width of the bar.
 const WIDTH: u64 = 24;
@@ -16,11 +16,11 @@ pub(super) struct RunProgress {
 }
 
 impl RunProgress {
-    pub(super) fn new(run: &ExperimentRunView) -> Self {
+    pub(super) fn new(run: &ExperimentProgress) -> Self {
         Self { is_watched: stderr().is_terminal(), started: Instant::now(), before: run.done }
     }
 
-    pub(super) fn report(&self, run: &ExperimentRunView) {
+    pub(super) fn report(&self, run: &ExperimentProgress) {
         if self.is_watched {
             let done = run.done.saturating_sub(self.before);
             eprint!("\r{}\u{1b}[K", line(run, done, self.started.elapsed()));
@@ -36,7 +36,7 @@ impl RunProgress {
     }
 }
 
-fn line(run: &ExperimentRunView, done_now: u64, elapsed: Duration) -> String {
+fn line(run: &ExperimentProgress, done_now: u64, elapsed: Duration) -> String {
     let filled = (run.done * WIDTH).checked_div(run.trials).unwrap_or(WIDTH).min(WIDTH);
     let bar: String = (0..WIDTH).map(|place| if place < filled { '█' } else { '░' }).collect();
     let mut line = format!("{bar} {} of {} trials", run.done, run.trials);
@@ -58,14 +58,9 @@ fn line(run: &ExperimentRunView, done_now: u64, elapsed: Duration) -> String {
 mod tests {
     use super::*;
 
-    fn run(done: u64, trials: u64, faults: u64, cost: f64) -> ExperimentRunView {
-        let view = serde_json::json!({
-            "id": "r", "name": "r", "dataset": "d", "state": "running", "target": null,
-            "evaluators": [], "repeats": 1, "trials": trials, "done": done, "faults": faults,
-            "cached": 0, "calls": done, "unpriced": 0, "cost": cost, "maxCost": null,
-            "createdAt": "", "finishedAt": null,
-        });
-        serde_json::from_value(view).unwrap()
+    fn run(done: u64, trials: u64, faults: u64, cost: f64) -> ExperimentProgress {
+        let calls = done;
+        ExperimentProgress { trials, done, faults, calls, cost, ..ExperimentProgress::default() }
     }
 
     #[test]

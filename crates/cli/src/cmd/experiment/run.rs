@@ -7,13 +7,11 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
+use ratchet_core::experiment::plan::{ExperimentPlan, ExperimentProgress, PlannedTarget};
 use ratchet_core::experiment::target::{Target, TargetValue};
 use ratchet_core::gate::outcomes::has_too_many_faults;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_remote::backoff_clock::{BackoffClock as _, SystemBackoffClock};
-use ratchet_remote::ratchet::experiments::{
-    ExperimentRequest, ExperimentRunView, ExperimentTarget,
-};
 use ratchet_server::shutdown;
 use ratchet_stages::experiment::evaluators::{EvaluatorMachine, JudgePrompts, TrialEvaluators};
 use ratchet_stages::experiment::runner::{ExperimentRunner, RunEnd};
@@ -123,7 +121,7 @@ pub(crate) async fn execute(
     let evaluators = open_evaluators(&args.evaluators, (&args.host.target, host)).await?;
     let now = SystemBackoffClock.now();
     let name = args.run.clone().unwrap_or_else(|| format!("{} {now}", target.identity.name));
-    let request = ExperimentRequest {
+    let request = ExperimentPlan {
         evaluator_versions: evaluators.versions(),
         ..request(args, name, target.identity.clone())
     };
@@ -154,8 +152,8 @@ pub(crate) async fn execute(
     Ok(end.context("the runner did not end")??)
 }
 
-fn request(args: &RunArgs, run: String, target: ExperimentTarget) -> ExperimentRequest {
-    ExperimentRequest {
+fn request(args: &RunArgs, run: String, target: PlannedTarget) -> ExperimentPlan {
+    ExperimentPlan {
         dataset: args.dataset.clone(),
         run,
         target,
@@ -205,7 +203,7 @@ pub(crate) async fn open_here(
         environment: environment.map(str::to_owned),
         machine: TargetMachine {
             host: Some(host.clone()),
-            // Whoever starts the command calls from their own machine.
+            // The command calls from the machine of the person who starts it.
             outbound: OutboundPolicy::unrestricted(),
             supervision: supervise::supervision(),
             now: SystemBackoffClock.now(),
@@ -240,7 +238,7 @@ pub(crate) async fn open_evaluators(
 /// machine processes can be looked for.
 async fn ended_runners(
     host: &ExperimentSite,
-    run: &ExperimentRunView,
+    run: &ExperimentProgress,
 ) -> anyhow::Result<Vec<String>> {
     if run.calls == 0 {
         return Ok(Vec::new());

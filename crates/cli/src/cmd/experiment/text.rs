@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
 
+use ratchet_core::experiment::plan::ExperimentProgress;
 use ratchet_core::experiment::run_summary::{RunSummary, ScoreSummary};
+use ratchet_core::experiment::runner::TrialSummary;
 use ratchet_core::gate::bounds::{self, Bounds};
-use ratchet_remote::ratchet::experiments::{ExperimentRunView, TrialSummary};
 use serde::Serialize;
 
 use crate::print::{one_line, table};
@@ -140,11 +141,11 @@ fn score_difference(one: &ComparedScore) -> String {
     format!("{name}: {value:+.3}, 95% CI {lower:+.3} to {upper:+.3}, n = {n} items{changed}\n")
 }
 
-pub(super) fn list(runs: &[ExperimentRunView]) -> String {
+pub(super) fn list(runs: &[ExperimentProgress]) -> String {
     if runs.is_empty() {
         return "No runs. Start one: ratchet experiment run --dataset D --target FILE\n".to_owned();
     }
-    let row = |run: &ExperimentRunView| {
+    let row = |run: &ExperimentProgress| {
         let target =
             run.target.as_ref().map_or_else(|| "-".to_owned(), |target| one_line(&target.name));
         let is_ours = run.state != "recorded";
@@ -170,7 +171,7 @@ pub(super) fn list(runs: &[ExperimentRunView]) -> String {
 #[derive(Debug, Serialize)]
 pub(super) struct SummarisedRun {
     #[serde(flatten)]
-    pub(super) run: ExperimentRunView,
+    pub(super) run: ExperimentProgress,
     pub(super) summary: RunSummary,
 }
 
@@ -206,7 +207,7 @@ fn score_text(score: &ScoreSummary) -> String {
 
 /// A run; `trials` are all of them, or those that are listed.
 pub(super) fn one(
-    run: &ExperimentRunView,
+    run: &ExperimentProgress,
     summary: &RunSummary,
     trials: &[TrialSummary],
 ) -> String {
@@ -233,7 +234,7 @@ pub(super) fn one(
 }
 
 /// The known cost; a trial without a price makes it a lower bound.
-fn cost(run: &ExperimentRunView) -> String {
+fn cost(run: &ExperimentProgress) -> String {
     match (run.unpriced, run.done) {
         (0, _) => format!("${:.4}", run.cost),
         (unpriced, done) if unpriced >= done => "unknown".to_owned(),

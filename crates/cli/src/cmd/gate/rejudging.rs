@@ -1,6 +1,6 @@
 use futures_util::StreamExt as _;
 use ratchet_core::experiment::evaluator::TrialEvaluator;
-use ratchet_remote::ratchet::gates::{AnswerVerdict, StoredAnswer, StoredAnswersView};
+use ratchet_core::gate::stored_answer::{AnswerVerdict, StoredAnswer, StoredAnswers};
 use ratchet_server::api::gates::GateRequest;
 use ratchet_stages::experiment::evaluators::TrialEvaluators;
 use ratchet_stages::experiment::site::ExperimentSite;
@@ -57,7 +57,7 @@ impl Rejudging<'_> {
     async fn judge(
         &self,
         evaluators: &TrialEvaluators,
-        open: &StoredAnswersView,
+        open: &StoredAnswers,
         mut spent: f64,
     ) -> Vec<AnswerVerdict> {
         let (mut verdicts, mut failed) = (Vec::new(), 0);

@@ -1,11 +1,11 @@
 use std::path::Path;
 
 use anyhow::bail;
+use ratchet_core::experiment::plan::{AddedRepeats, ExperimentProgress};
 use ratchet_core::gate::critical::CriticalState;
 use ratchet_core::gate::decision::{Look, Verdict};
+use ratchet_core::gate::stored_answer::AnswerVerdict;
 use ratchet_remote::backoff_clock::{BackoffClock as _, SystemBackoffClock};
-use ratchet_remote::ratchet::experiments::{ExperimentRunView, ExtendRequest};
-use ratchet_remote::ratchet::gates::AnswerVerdict;
 use ratchet_server::api::gates::{GateRequest, GateView};
 use ratchet_stages::experiment::runner::RunEnd;
 use ratchet_stages::experiment::site::ExperimentSite;
@@ -41,7 +41,7 @@ pub(super) struct TargetRun<'a> {
 
 /// Trials that all ended, or why not.
 enum Trials {
-    Done(Box<ExperimentRunView>),
+    Done(Box<ExperimentProgress>),
     Ended(GateEnd),
 }
 
@@ -108,7 +108,7 @@ impl<'a> TargetRun<'a> {
             "inconclusive after {} repeats; running the planned extension to {repeats}",
             self.args.repeats
         );
-        self.extend(&run, ExtendRequest { repeats, items: Vec::new() }).await?;
+        self.extend(&run, AddedRepeats { repeats, items: Vec::new() }).await?;
         match self.trials().await? {
             Trials::Done(run) => self.decide(&run, Look::Second).await,
             Trials::Ended(end) => Ok(end),
@@ -164,10 +164,10 @@ impl<'a> TargetRun<'a> {
     }
 
     /// Decides. Critical items that failed are run again first: they block only if they fail again.
-    async fn decide(&self, run: &ExperimentRunView, look: Look) -> anyhow::Result<GateEnd> {
+    async fn decide(&self, run: &ExperimentProgress, look: Look) -> anyhow::Result<GateEnd> {
         let judged_again = self.judged_again(run, look).await?;
         let request = || GateRequest {
-            judged_again: judged_again.to_vec(),
+            judged_again: judged_again.iter().cloned().map(Into::into).collect(),
             ..request(self.args, &run.id, look)
         };
         let gate = self.target.decide_gate(self.project, request()).await?;
@@ -179,7 +179,7 @@ impl<'a> TargetRun<'a> {
         for item in again {
             eprintln!("critical item {} failed; running it again", item.item);
             let repeats = u32::try_from(item.trials + 1)?;
-            self.extend(run, ExtendRequest { repeats, items: vec![item.item.clone()] }).await?;
+            self.extend(run, AddedRepeats { repeats, items: vec![item.item.clone()] }).await?;
         }
         match self.trials().await? {
             Trials::Done(_) => {
@@ -193,7 +193,7 @@ impl<'a> TargetRun<'a> {
     /// Verdicts of the run's evaluator on answers of earlier runs that another one judged.
     async fn judged_again(
         &self,
-        run: &ExperimentRunView,
+        run: &ExperimentProgress,
         look: Look,
     ) -> anyhow::Result<&[AnswerVerdict]> {
         let (args, target, project, host) = (self.args, self.target, self.project, &self.host);
@@ -202,13 +202,13 @@ impl<'a> TargetRun<'a> {
         Ok(self.judged_again.get_or_try_init(found).await?)
     }
 
-    async fn extend(&self, run: &ExperimentRunView, request: ExtendRequest) -> anyhow::Result<()> {
+    async fn extend(&self, run: &ExperimentProgress, request: AddedRepeats) -> anyhow::Result<()> {
         self.host.extend(&run.id, &request, SystemBackoffClock.now()).await?;
         Ok(())
     }
 
     /// Whether as many trials again are within the cost cap.
-    fn can_extend(&self, run: &ExperimentRunView) -> bool {
+    fn can_extend(&self, run: &ExperimentProgress) -> bool {
         let verdicts = self.judged_again.get().into_iter().flatten();
         let judged_again: f64 = verdicts.filter_map(|verdict| verdict.cost).sum();
         let is_over = self.args.max_cost.is_some_and(|cap| run.cost * 2.0 + judged_again > cap);

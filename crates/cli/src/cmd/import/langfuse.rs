@@ -10,7 +10,7 @@ use clap::Args;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::backoff_clock::SystemBackoffClock;
-use ratchet_remote::langfuse::client::{Access, ClientLimits, LangfuseClient};
+use ratchet_remote::langfuse::client::{ClientLimits, LangfuseClient, ServerCredentials};
 use ratchet_remote::langfuse::copy::{self, Route};
 use ratchet_server::clock::Clock;
 
@@ -58,7 +58,7 @@ pub(super) async fn run(args: &LangfuseArgs) -> anyhow::Result<Outcome> {
     if let Some(since) = &args.since {
         Timestamp::parse(since).with_context(|| format!("--since {since} is not a time"))?;
     }
-    let access = Access {
+    let access = ServerCredentials {
         url: args.url.clone(),
         public_key: args.langfuse_public_key.clone(),
         secret_key: args.langfuse_secret_key.clone(),

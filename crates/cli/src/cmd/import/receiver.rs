@@ -6,7 +6,7 @@
 use anyhow::{Context, bail, ensure};
 use ratchet_core::secret::Secret;
 use ratchet_remote::backoff_clock::SystemBackoffClock;
-use ratchet_remote::langfuse::client::{Access, ClientLimits, LangfuseClient};
+use ratchet_remote::langfuse::client::{ClientLimits, LangfuseClient, ServerCredentials};
 use ratchet_server::api::keys::KeyRequest;
 use ratchet_server::shutdown;
 
@@ -43,7 +43,7 @@ fn client(url: &str, credentials: &Credentials) -> anyhow::Result<LangfuseClient
     else {
         bail!("--server needs a member's key in RATCHET_PUBLIC_KEY and RATCHET_SECRET_KEY");
     };
-    let access = Access { url: url.to_owned(), public_key, secret_key };
+    let access = ServerCredentials { url: url.to_owned(), public_key, secret_key };
     Ok(LangfuseClient::new(access, ClientLimits::default(), Box::new(SystemBackoffClock))?)
 }
 

@@ -36,7 +36,7 @@ fn said(events: &[UnorderedEvent]) -> Vec<(EventKind, Value)> {
 }
 
 /// All words of the agent that clients hear.
-fn heard(lines: &[Value]) -> String {
+fn seen(lines: &[Value]) -> String {
     let mut reader = LineReader::default();
     let events = lines.iter().flat_map(|line| take(&mut reader, line).events).collect::<Vec<_>>();
     let texts = said(&events).into_iter().filter(|(kind, _)| *kind == EventKind::TextDelta);
@@ -47,25 +47,25 @@ fn heard(lines: &[Value]) -> String {
 fn words_that_come_twice_are_told_once() {
     let lines =
         [start("m1"), block(0, "text"), piece(0, "Hel"), piece(0, "lo"), whole("m1", "Hello")];
-    assert_eq!(heard(&lines), "Hello");
+    assert_eq!(seen(&lines), "Hello");
 }
 
 #[test]
 fn words_that_only_come_whole_are_told() {
-    assert_eq!(heard(&[whole("m1", "Hello")]), "Hello");
-    assert_eq!(heard(&[start("m2"), whole("m1", "Hello")]), "Hello");
+    assert_eq!(seen(&[whole("m1", "Hello")]), "Hello");
+    assert_eq!(seen(&[start("m2"), whole("m1", "Hello")]), "Hello");
 }
 
 #[test]
 fn what_is_missing_in_pieces_is_told_from_the_whole() {
     let lines = [start("m1"), block(0, "text"), piece(0, "Hel"), whole("m1", "Hello")];
-    assert_eq!(heard(&lines), "Hello");
+    assert_eq!(seen(&lines), "Hello");
 }
 
 #[test]
 fn a_piece_after_the_whole_says_nothing_new() {
     let lines = [start("m1"), block(0, "text"), whole("m1", "Hello"), piece(0, "lo")];
-    assert_eq!(heard(&lines), "Hello");
+    assert_eq!(seen(&lines), "Hello");
 }
 
 proptest! {
@@ -85,7 +85,7 @@ proptest! {
                 lines.push(whole("m1", &text));
             }
         }
-        prop_assert_eq!(heard(&lines), blocks.concat().concat());
+        prop_assert_eq!(seen(&lines), blocks.concat().concat());
     }
 
     #[test]
@@ -198,8 +198,8 @@ fn a_failed_request_is_a_failed_turn() {
     let line = json!({"type": "result", "subtype": "success", "is_error": true,
         "api_error_status": 529, "result": "Overloaded"});
     let turn = TraceId::parse("t1").unwrap();
-    let heard = LineReader::default().take(&line.to_string(), Some(&turn));
-    let body = &said(&heard.events)[0].1;
+    let seen = LineReader::default().take(&line.to_string(), Some(&turn));
+    let body = &said(&seen.events)[0].1;
     assert_eq!((&body["is_error"], &body["status"]), (&json!(true), &json!(529)));
     assert_eq!(body["turn"], "t1");
 }
@@ -276,9 +276,9 @@ fn with_open_call(tokens: u32) -> LineReader {
 fn done(reader: &mut LineReader, reason: &str, used: &Value) -> (TurnEnd, Value) {
     let line = json!({"type": "result", "subtype": "error_during_execution", "is_error": true,
         "terminal_reason": reason, "model_usage_since_last_result": used});
-    let heard = take(reader, &line);
-    let Some(LineSignal::Ended(end)) = heard.sign else { panic!("no end") };
-    (end, said(&heard.events)[0].1.clone())
+    let seen = take(reader, &line);
+    let Some(LineSignal::Ended(end)) = seen.sign else { panic!("no end") };
+    (end, said(&seen.events)[0].1.clone())
 }
 
 #[test]

@@ -70,18 +70,18 @@ fn recorded(kept: usize) -> Patches {
         result(3, "toolu_1"),
         block(4, "msg_2", &text("Two.")),
     ];
-    let mut unkept = UnpersistedOutput::default();
-    unkept.prompt(PROMPT, "\"How many?\"", asked);
-    unkept.take(&start("msg_1"));
-    unkept.take(&whole[0][0]);
-    unkept.take(&whole[1][0]);
-    unkept.take(&finish());
-    unkept.take(&whole[2][0]);
-    unkept.take(&start("msg_2"));
-    unkept.take(&piece("Tw"));
-    unkept.take(&piece("o."));
-    unkept.take(&whole[3][0]);
-    unkept.take(&finish());
+    let mut unpersisted = UnpersistedOutput::default();
+    unpersisted.prompt(PROMPT, "\"How many?\"", asked);
+    unpersisted.take(&start("msg_1"));
+    unpersisted.take(&whole[0][0]);
+    unpersisted.take(&whole[1][0]);
+    unpersisted.take(&finish());
+    unpersisted.take(&whole[2][0]);
+    unpersisted.take(&start("msg_2"));
+    unpersisted.take(&piece("Tw"));
+    unpersisted.take(&piece("o."));
+    unpersisted.take(&whole[3][0]);
+    unpersisted.take(&finish());
     let prompt = json!({"type": "user", "uuid": PROMPT, "sessionId": "s", "timestamp": at(0),
         "message": {"role": "user", "content": "How many?"}});
     let lines = [prompt.to_string()].into_iter().chain(whole.into_iter().map(|[_, kept]| kept));
@@ -93,10 +93,10 @@ fn recorded(kept: usize) -> Patches {
         other => panic!("{line}: {other:?}"),
     };
     for line in lines.take(kept) {
-        unkept.kept(&line);
+        unpersisted.kept(&line);
         read(&line);
     }
-    for line in unkept.lines(&chat_id, asked) {
+    for line in unpersisted.lines(&chat_id, asked) {
         read(&line);
     }
     patches.merged()
@@ -115,14 +115,14 @@ fn a_turn_that_was_told_is_recorded_as_one_that_was_kept() {
 fn words_that_never_came_whole_are_there_too() {
     let now = Timestamp::parse(&at(9)).unwrap();
     let chat_id = SessionId::parse("s").unwrap();
-    let mut unkept = UnpersistedOutput::default();
-    unkept.prompt(PROMPT, "\"How many?\"", now);
-    unkept.take(&start("msg_1"));
-    unkept.take(&piece("Per"));
-    unkept.take(&piece("haps"));
+    let mut unpersisted = UnpersistedOutput::default();
+    unpersisted.prompt(PROMPT, "\"How many?\"", now);
+    unpersisted.take(&start("msg_1"));
+    unpersisted.take(&piece("Per"));
+    unpersisted.take(&piece("haps"));
     let (mut transcript, mut turns) = (Transcript::new(), Turns::default());
     let mut patches = Patches::default();
-    for line in unkept.lines(&chat_id, now) {
+    for line in unpersisted.lines(&chat_id, now) {
         let LineResult::Patches(said) = transcript.take(&line, &mut turns) else { continue };
         patches.extend(said);
     }
@@ -137,37 +137,37 @@ fn words_that_never_came_whole_are_there_too() {
 
 #[test]
 fn a_call_that_is_tried_again_is_counted_once_more() {
-    let mut unkept = UnpersistedOutput::default();
-    unkept.take(&start("msg_1"));
-    unkept.take(&piece("Per"));
-    assert_eq!(unkept.take_lost(), []);
-    unkept.take(&start("msg_2"));
-    let lost = unkept.take_lost();
+    let mut unpersisted = UnpersistedOutput::default();
+    unpersisted.take(&start("msg_1"));
+    unpersisted.take(&piece("Per"));
+    assert_eq!(unpersisted.take_lost(), []);
+    unpersisted.take(&start("msg_2"));
+    let lost = unpersisted.take_lost();
     let [lost] = lost.as_slice() else { panic!("one call: {lost:?}") };
     assert_eq!((lost.message.as_str(), lost.model.as_str()), ("msg_1", "claude-sonnet-5"));
     assert_eq!((lost.usage.input(), lost.usage.output()), (100, 1));
-    unkept.take(&finish());
-    unkept.take(&start("msg_3"));
-    assert_eq!(unkept.take_lost(), [], "a call that ended is kept");
+    unpersisted.take(&finish());
+    unpersisted.take(&start("msg_3"));
+    assert_eq!(unpersisted.take_lost(), [], "a call that ended is kept");
 }
 
 #[test]
 fn what_sub_agents_say_is_theirs() {
-    let mut unkept = UnpersistedOutput::default();
+    let mut unpersisted = UnpersistedOutput::default();
     let [streamed, _] = block(1, "msg_1", &text("Aside."));
     let streamed = streamed.replace("\"parent_tool_use_id\":null", "\"parent_tool_use_id\":\"t\"");
-    unkept.take(&streamed);
-    assert!(unkept.lines(&SessionId::parse("s").unwrap(), Timestamp::default()).is_empty());
+    unpersisted.take(&streamed);
+    assert!(unpersisted.lines(&SessionId::parse("s").unwrap(), Timestamp::default()).is_empty());
 }
 
 proptest! {
     #[test]
     fn no_line_is_too_odd(lines in prop::collection::vec("\\PC{0,40}", 0..5)) {
-        let mut unkept = UnpersistedOutput::default();
+        let mut unpersisted = UnpersistedOutput::default();
         for line in &lines {
-            unkept.take(line);
-            unkept.kept(line);
+            unpersisted.take(line);
+            unpersisted.kept(line);
         }
-        prop_assert!(unkept.lines(&SessionId::parse("s").unwrap(), Timestamp::default()).is_empty());
+        prop_assert!(unpersisted.lines(&SessionId::parse("s").unwrap(), Timestamp::default()).is_empty());
     }
 }

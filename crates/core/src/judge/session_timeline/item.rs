@@ -4,7 +4,9 @@ use serde_json::Value;
 
 use crate::judge::notations::{Notations, UserRole};
 use crate::payload::Payload;
-use crate::record::message_formats::{self, ChatMessage, Part, Reading, RecordedResult, Role};
+use crate::record::message_formats::{
+    self, ChatMessage, MessageRole, Part, Reading, RecordedResult,
+};
 
 /// Tags of text that harnesses insert into user messages.
 const REMINDER_TAGS: (&str, &str) = ("<system-reminder>", "</system-reminder>");
@@ -81,7 +83,7 @@ pub(super) fn key_of(thing: &impl Hash) -> u64 {
 }
 
 /// Returns the items of a payload; text without a role is attributed to `speaker`.
-pub(super) fn items(payload: &Payload, speaker: &Role, notations: &Notations) -> Vec<Item> {
+pub(super) fn items(payload: &Payload, speaker: &MessageRole, notations: &Notations) -> Vec<Item> {
     let payload = payload.to_json();
     if payload.as_str().trim() == "null" {
         return Vec::new();
@@ -149,17 +151,17 @@ impl Items<'_> {
     }
 
     /// Adds a text of a message. System messages are not part of the timeline.
-    fn text(&mut self, role: &Role, text: String) {
+    fn text(&mut self, role: &MessageRole, text: String) {
         if text.trim().is_empty() {
             return;
         }
         match role {
-            Role::User => self.user_role(&text),
-            Role::Assistant => self.list.push(Item::Agent(text)),
-            Role::Tool => {
+            MessageRole::User => self.user_role(&text),
+            MessageRole::Assistant => self.list.push(Item::Agent(text)),
+            MessageRole::Tool => {
                 self.list.push(Item::Result(None, ToolOutput { text, is_error: false }));
             }
-            Role::System | Role::Other(_) => {}
+            MessageRole::System | MessageRole::Other(_) => {}
         }
     }
 
@@ -207,7 +209,7 @@ fn is_beside_result(message: &ChatMessage) -> bool {
     };
     let interrupts =
         |part: &Part| matches!(part, Part::Text(text) if text.starts_with(INTERRUPTION));
-    message.role == Role::User
+    message.role == MessageRole::User
         && message.parts.iter().any(is_result)
         && !message.parts.iter().any(interrupts)
 }

@@ -12,7 +12,7 @@ use crate::id::ObservationId;
 use crate::judge::evidence::{Evidence, NumberedTrace};
 use crate::judge::notations::{CallOutcome, Notations};
 use crate::payload::Payload;
-use crate::record::message_formats::Role;
+use crate::record::message_formats::MessageRole;
 use crate::record::observation::{Observation, ObservationKind};
 use crate::time::Timestamp;
 
@@ -137,7 +137,7 @@ impl Reader<'_> {
             source: Source::TraceInput,
         };
         if let Some(input) = content.and_then(|content| content.input.as_ref()) {
-            let items = items(input, &Role::User, self.notations);
+            let items = items(input, &MessageRole::User, self.notations);
             // A single question is new, even if it was asked before.
             match question {
                 Some(_) => self.add_all(items, context),
@@ -169,7 +169,7 @@ impl Reader<'_> {
     /// Returns the text of a trace's input, if it is a single question.
     fn read_question(&self, trace: &NumberedTrace) -> Option<String> {
         let input = trace.trace.content.as_ref()?.input.as_ref()?;
-        match items(input, &Role::User, self.notations).as_slice() {
+        match items(input, &MessageRole::User, self.notations).as_slice() {
             [Item::User(text)] => Some(text.clone()),
             _ => None,
         }
@@ -204,7 +204,7 @@ impl Reader<'_> {
 
     /// Reads the output of a trace, unless its observations have shown it.
     fn answer(&mut self, answer: &Payload, context: PayloadContext<'_>, first_move: usize) {
-        let items = items(answer, &Role::Assistant, self.notations);
+        let items = items(answer, &MessageRole::Assistant, self.notations);
         if let [Item::Agent(text)] = items.as_slice() {
             let last_answer =
                 self.moves[first_move..].iter().rev().find_map(|event| match &event.act {
@@ -230,14 +230,14 @@ impl Reader<'_> {
     ) {
         let content = step.content.as_ref();
         let inputs = content.and_then(|content| content.input.as_ref());
-        let read = |inputs| items(inputs, &Role::User, self.notations);
+        let read = |inputs| items(inputs, &MessageRole::User, self.notations);
         let inputs = inputs.map(read).unwrap_or_default();
         let thread = self.thread(&inputs, agent, context);
         let source = Source::ModelInput;
         let context = PayloadContext { at: step.start, thread, source, ..context };
         self.add_new(inputs, context);
         let Some(outputs) = content.and_then(|content| content.output.as_ref()) else { return };
-        let outputs = items(outputs, &Role::Assistant, self.notations);
+        let outputs = items(outputs, &MessageRole::Assistant, self.notations);
         let at = step.end.unwrap_or(step.start);
         let context = PayloadContext { at, source: Source::Output, ..context };
         // Frameworks return the whole conversation; then only its last part is the output.

@@ -8,7 +8,7 @@ pub fn missing(why: Undefined) -> String {
         Undefined::Empty => format!("0 of {MIN_LABELS} labels needed"),
         Undefined::TooFew { have, needed } => format!("{have} of {needed} labels needed"),
         Undefined::ConstantInput => {
-            "cannot be told: all scores of the judge, or all labels, are the same".to_owned()
+            "unknown: all scores of the judge, or all labels, are the same".to_owned()
         }
     }
 }

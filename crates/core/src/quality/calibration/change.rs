@@ -7,7 +7,7 @@ use super::{Agreement, Calibration, Statistic, ThresholdResult, distance};
 
 /// The effect of a change of the judge on one dimension.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shift {
+pub struct ScoreShift {
     pub dimension: String,
     /// Mean absolute error before.
     pub before: Statistic,
@@ -23,7 +23,7 @@ pub struct Shift {
 /// times. The first entry is the overall score.
 ///
 /// Paired by session, because sessions differ far more than judges do.
-pub fn compare(before: &Calibration, after: &Calibration) -> Vec<Shift> {
+pub fn compare(before: &Calibration, after: &Calibration) -> Vec<ScoreShift> {
     let all = |report: &Calibration| -> Vec<Agreement> {
         std::iter::once(&report.overall).chain(&report.dimensions).cloned().collect()
     };
@@ -36,7 +36,7 @@ pub fn compare(before: &Calibration, after: &Calibration) -> Vec<Shift> {
     both.collect()
 }
 
-fn change(before: &Agreement, after: &Agreement) -> Shift {
+fn change(before: &Agreement, after: &Agreement) -> ScoreShift {
     let known: BTreeMap<&SessionId, f64> =
         before.pairs.iter().map(|(session, pair)| (session, distance(*pair))).collect();
     let both = after
@@ -46,7 +46,7 @@ fn change(before: &Agreement, after: &Agreement) -> Shift {
     let both: Vec<(f64, f64)> = both.collect();
     let side = |of: fn(&(f64, f64)) -> f64| mean(&both.iter().map(of).collect::<Vec<_>>());
     let difference = side(|(before, after)| after - before);
-    Shift {
+    ScoreShift {
         dimension: before.dimension.clone(),
         before: side(|(before, _)| *before),
         after: side(|(_, after)| *after),

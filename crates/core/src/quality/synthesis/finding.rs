@@ -54,7 +54,7 @@ pub struct DimensionChange {
 pub(super) fn findings(dimensions: &[&str], family: &Family<'_>) -> Vec<WeekFinding> {
     let of = |comparison: &Comparison| finding(dimensions, family, comparison);
     let mut found: Vec<WeekFinding> = family.comparisons.iter().filter_map(of).collect();
-    // A change of the week that a release or a prompt explains is not told twice.
+    // A change of the week that a release or a prompt explains is not reported twice.
     let explained: BTreeSet<(Option<String>, String, bool)> = found
         .iter()
         .filter(|finding| finding.basis != Basis::Week)

@@ -1,7 +1,7 @@
 use serde_json::{Map, Value};
 
 use super::part::{arguments, part, parts, result_parts, text_at};
-use super::{ChatMessage, Part, RecordedCall, RecordedResult, Role};
+use super::{ChatMessage, MessageRole, Part, RecordedCall, RecordedResult};
 
 /// Keys of requests and responses that contain messages.
 const LISTS: [&str; 8] =
@@ -40,7 +40,7 @@ fn wrapped(object: &Map<String, Value>, depth: usize) -> Option<Vec<ChatMessage>
         let Some(list) = object.get(key) else { continue };
         let messages = match list {
             // Only a request has a system prompt beside the user text.
-            Value::String(text) if system.is_some() => Some(vec![said(Role::User, text)]),
+            Value::String(text) if system.is_some() => Some(vec![said(MessageRole::User, text)]),
             list => read(list, depth + 1),
         };
         if let Some(messages) = messages {
@@ -59,7 +59,7 @@ fn system(value: &Value) -> Option<ChatMessage> {
         Value::Object(object) => parts(object.get("parts").or_else(|| object.get("content"))?),
         other => parts(other),
     };
-    (!parts.is_empty()).then_some(ChatMessage { role: Role::System, name: None, parts })
+    (!parts.is_empty()).then_some(ChatMessage { role: MessageRole::System, name: None, parts })
 }
 
 /// Parses a model's answer without a role.
@@ -77,10 +77,10 @@ fn bare(object: &Map<String, Value>) -> Option<ChatMessage> {
     let thinking = text_at(object, &["reasoning", "reasoningText"]).map(Part::Thinking);
     let text = text.or_else(|| text_at(object, &["content"])).map(Part::Text);
     let parts = thinking.into_iter().chain(text).chain(calls).collect();
-    Some(ChatMessage { role: Role::Assistant, name: None, parts })
+    Some(ChatMessage { role: MessageRole::Assistant, name: None, parts })
 }
 
-fn said(role: Role, text: &str) -> ChatMessage {
+fn said(role: MessageRole, text: &str) -> ChatMessage {
     ChatMessage { role, name: None, parts: vec![Part::Text(text.to_owned())] }
 }
 
@@ -102,9 +102,9 @@ fn one(object: &Map<String, Value>) -> Option<ChatMessage> {
         thinking.into_iter().chain(said).chain(refusal).chain(calls(body)).collect();
     let name = text_at(body, &["name"]);
     let parts = match (&role, text_at(body, &["tool_call_id", "toolCallId"])) {
-        (Role::Tool, id @ Some(_)) => vec![answer(body, id, said)],
+        (MessageRole::Tool, id @ Some(_)) => vec![answer(body, id, said)],
         // The first version of tools had functions, with a name and no id.
-        (Role::Tool, None) if name.is_some() && !has_result(&said) => {
+        (MessageRole::Tool, None) if name.is_some() && !has_result(&said) => {
             vec![answer(body, None, said)]
         }
         _ => said,
@@ -123,7 +123,7 @@ fn answer(body: &Map<String, Value>, id: Option<String>, parts: Vec<Part>) -> Pa
 }
 
 /// Returns the role, and the object that contains the content.
-fn speaker(object: &Map<String, Value>) -> Option<(Role, &Map<String, Value>)> {
+fn speaker(object: &Map<String, Value>) -> Option<(MessageRole, &Map<String, Value>)> {
     if let Some(Value::Object(kept)) = object.get("kwargs") {
         // LangChain serializes the name of the class.
         let class = object.get("id")?.as_array()?.last()?.as_str()?;
@@ -134,7 +134,7 @@ fn speaker(object: &Map<String, Value>) -> Option<(Role, &Map<String, Value>)> {
     }
     let word = object.get("type").and_then(Value::as_str)?;
     let role = role(word);
-    if matches!(role, Role::Other(_)) {
+    if matches!(role, MessageRole::Other(_)) {
         return None;
     }
     match object.get("data") {
@@ -143,14 +143,14 @@ fn speaker(object: &Map<String, Value>) -> Option<(Role, &Map<String, Value>)> {
     }
 }
 
-fn role(word: &str) -> Role {
+fn role(word: &str) -> MessageRole {
     let plain = word.strip_suffix("Message").unwrap_or(word).to_ascii_lowercase();
     match plain.as_str() {
-        "system" | "developer" => Role::System,
-        "user" | "human" => Role::User,
-        "assistant" | "ai" | "model" => Role::Assistant,
-        "tool" | "function" => Role::Tool,
-        _ => Role::Other(word.to_owned()),
+        "system" | "developer" => MessageRole::System,
+        "user" | "human" => MessageRole::User,
+        "assistant" | "ai" | "model" => MessageRole::Assistant,
+        "tool" | "function" => MessageRole::Tool,
+        _ => MessageRole::Other(word.to_owned()),
     }
 }
 
@@ -165,12 +165,12 @@ fn response_item(object: &Map<String, Value>) -> Option<ChatMessage> {
                 arguments: arguments(object.get("arguments").or_else(|| object.get("input"))),
                 result: None,
             };
-            (Role::Assistant, Part::Call(call))
+            (MessageRole::Assistant, Part::Call(call))
         }
         "function_call_output" | "custom_tool_call_output" => {
             let parts = result_parts(object.get("output")?);
             let result = RecordedResult { id: id(), name: None, is_error: false, parts };
-            (Role::Tool, Part::Result(result))
+            (MessageRole::Tool, Part::Result(result))
         }
         "reasoning" => {
             let summary = object.get("summary").or_else(|| object.get("content"))?;
@@ -178,7 +178,7 @@ fn response_item(object: &Map<String, Value>) -> Option<ChatMessage> {
                 Part::Text(text) | Part::Thinking(text) => Some(text),
                 _ => None,
             });
-            (Role::Assistant, Part::Thinking(texts.collect::<Vec<_>>().join("\n\n")))
+            (MessageRole::Assistant, Part::Thinking(texts.collect::<Vec<_>>().join("\n\n")))
         }
         _ => return None,
     };

@@ -14,11 +14,11 @@ fn outline(reading: &Reading) -> Vec<String> {
 
 fn line(message: &ChatMessage) -> String {
     let role = match &message.role {
-        Role::System => "system",
-        Role::User => "user",
-        Role::Assistant => "assistant",
-        Role::Tool => "tool",
-        Role::Other(role) => role,
+        MessageRole::System => "system",
+        MessageRole::User => "user",
+        MessageRole::Assistant => "assistant",
+        MessageRole::Tool => "tool",
+        MessageRole::Other(role) => role,
     };
     let parts: Vec<String> = message.parts.iter().map(words).collect();
     format!("{role}: {}", parts.join(" + "))

@@ -8,13 +8,13 @@ use crate::langfuse::wire::score_config::{CreateScoreConfig, ScoreConfigView, Up
 use ratchet_core::catalog::prompt::LATEST;
 use ratchet_core::record::score::DataType;
 
-use super::{Checkpoint, CopyError, Progress, Refused, Route};
+use super::{Checkpoint, CopyError, PartProgress, Refused, Route};
 
 /// Copies a slice of score configs, notes the ids they have got, and returns what was left out.
 pub(super) async fn score_configs(
     route: &Route<'_>,
     checkpoint: &mut Checkpoint,
-    progress: &mut Progress,
+    progress: &mut PartProgress,
     at: &Position,
 ) -> Result<Vec<Refused>, CopyError> {
     let slice = route.from.score_configs(at).await?;
@@ -74,7 +74,7 @@ async fn make_config(
 /// Copies a slice of models.
 pub(super) async fn models(
     route: &Route<'_>,
-    progress: &mut Progress,
+    progress: &mut PartProgress,
     at: &Position,
 ) -> Result<(), CopyError> {
     let slice = route.from.own_models(at).await?;
@@ -129,7 +129,7 @@ fn tier(theirs: TierView) -> TierRequest {
 /// again as long as that helps.
 pub(super) async fn prompts(
     route: &Route<'_>,
-    progress: &mut Progress,
+    progress: &mut PartProgress,
 ) -> Result<Vec<Refused>, CopyError> {
     let all_theirs = all(async |at| route.from.prompts(&at).await).await?;
     progress.read = all_theirs.len() as u64;
@@ -218,7 +218,7 @@ fn own_labels(view: &PromptView) -> Vec<String> {
     view.labels.iter().filter(|label| *label != LATEST).cloned().collect()
 }
 
-pub(super) fn advance<T>(progress: &mut Progress, slice: &Slice<T>) {
+pub(super) fn advance<T>(progress: &mut PartProgress, slice: &Slice<T>) {
     progress.next = slice.next.clone();
     progress.total = slice.total;
     progress.read += (slice.rows.len() + slice.unreadable.len()) as u64;

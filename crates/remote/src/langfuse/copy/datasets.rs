@@ -17,13 +17,13 @@ use ratchet_core::catalog::dataset::DatasetStatus;
 
 use super::catalog::{advance, all, refused};
 use super::media::MediaCopy;
-use super::{Checkpoint, CopyError, Progress, Refused, Route};
+use super::{Checkpoint, CopyError, PartProgress, Refused, Route};
 
 /// Copies a slice of datasets, each with the items it has now, and returns the media that were
 /// left out.
 pub(super) async fn datasets(
     route: &Route<'_>,
-    progress: &mut Progress,
+    progress: &mut PartProgress,
     at: &Position,
     media: &mut BTreeSet<String>,
 ) -> Result<Vec<Refused>, CopyError> {
@@ -83,7 +83,7 @@ async fn items(
 pub(super) async fn runs(
     route: &Route<'_>,
     checkpoint: &mut Checkpoint,
-    progress: &mut Progress,
+    progress: &mut PartProgress,
     at: &Position,
 ) -> Result<Vec<Refused>, CopyError> {
     let datasets = route.from.datasets(at).await?;

@@ -7,13 +7,13 @@ use crate::langfuse::wire::comment::{CommentRequest, CommentView};
 use crate::langfuse::wire::queue::{QueueItemRequest, QueueRequest, QueueView};
 
 use super::catalog::{all, refused};
-use super::{Checkpoint, CopyError, Progress, Refused, Route};
+use super::{Checkpoint, CopyError, PartProgress, Refused, Route};
 
 /// Copies all queues, each with what is in it.
 pub(super) async fn queues(
     route: &Route<'_>,
     checkpoint: &Checkpoint,
-    progress: &mut Progress,
+    progress: &mut PartProgress,
 ) -> Result<Vec<Refused>, CopyError> {
     let theirs = all(async |at| route.from.queues(&at).await).await?;
     progress.read = theirs.len() as u64;
@@ -79,7 +79,7 @@ async fn items(
 /// Copies all comments. Who said it is left out: people are not copied.
 pub(super) async fn comments(
     route: &Route<'_>,
-    progress: &mut Progress,
+    progress: &mut PartProgress,
 ) -> Result<Vec<Refused>, CopyError> {
     let mut theirs = all(async |at| route.from.comments(&at).await).await?;
     theirs.reverse();

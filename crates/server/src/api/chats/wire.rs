@@ -6,12 +6,12 @@ use base64::engine::general_purpose::STANDARD;
 use ratchet_agent::claude::options::PermissionMode;
 use ratchet_core::chat::attachment::{Attachment, MAX_ATTACHMENTS};
 use ratchet_core::chat::config_layer::Trust;
-use ratchet_core::chat::permission_prompt::{Allowance, Decision};
+use ratchet_core::chat::permission_prompt::{Decision, PermissionScope};
 use ratchet_core::chat::system_prompt::{PastMessage, Speaker};
 use ratchet_core::money::Money;
 use ratchet_core::payload::Json as JsonText;
 use ratchet_remote::langfuse::wire::json::Raw;
-use ratchet_stages::chat::workspace_policy::{Attached, ChatRequest};
+use ratchet_stages::chat::workspace_policy::{ChatAttachment, ChatRequest};
 use ratchet_stages::chat::{BudgetChoice, ChatChange, ChatSettings, MAX_TITLE_CHARS, ModelChoice};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -236,27 +236,27 @@ impl MessageRequest {
 }
 
 impl AttachmentRequest {
-    pub(crate) fn read_all(all: &[Self]) -> ApiResult<Vec<Attached>> {
+    pub(crate) fn read_all(all: &[Self]) -> ApiResult<Vec<ChatAttachment>> {
         if all.len() > MAX_ATTACHMENTS {
             return Err(invalid(format!("attachments: {MAX_ATTACHMENTS} at most")));
         }
         all.iter().map(Self::read).collect()
     }
 
-    fn read(&self) -> ApiResult<Attached> {
+    fn read(&self) -> ApiResult<ChatAttachment> {
         let bytes = match (&self.text, &self.data, &self.path) {
             (Some(text), None, None) => text.clone().into_bytes(),
             (None, Some(data), None) => STANDARD
                 .decode(data)
                 .map_err(|why| invalid(format!("attachments.data: not Base64: {why}")))?,
             (None, None, Some(path)) if self.name.is_none() => {
-                return Ok(Attached::InWorkspace(path.clone()));
+                return Ok(ChatAttachment::InWorkspace(path.clone()));
             }
             _ => return Err(invalid("attachments: a name with text or data, or a path alone")),
         };
         let name = self.name.as_deref().unwrap_or_default();
         let read = Attachment::read(name, bytes);
-        read.map(Attached::Here).map_err(|why| invalid(format!("attachments: {why}")))
+        read.map(ChatAttachment::Here).map_err(|why| invalid(format!("attachments: {why}")))
     }
 }
 
@@ -265,7 +265,8 @@ impl AnswerRequest {
         let given = (self.decision.as_deref(), self.answers, self.response, self.content);
         match given {
             (Some("allow"), None, None, None) => {
-                let allowance = if self.always { Allowance::Chat } else { Allowance::Once };
+                let allowance =
+                    if self.always { PermissionScope::Chat } else { PermissionScope::Once };
                 let input = self.input.map(|input| one_line(&input)).transpose()?;
                 Ok(Decision::Allow { allowance, input })
             }

@@ -51,10 +51,10 @@ impl TurnRecorder {
     /// Records calls that failed and were retried. They are billed, too: the agent counts them, but
     /// its transcript lacks them.
     pub(super) fn retried(&mut self) {
-        let lost = self.unkept.take_lost();
+        let lost = self.unpersisted.take_lost();
         let Some(turn) = self.last.clone().filter(|_| !lost.is_empty()) else { return };
         for call in lost {
-            let at = self.unkept.last_moment();
+            let at = self.unpersisted.last_moment();
             let id = format!("retried-{}", call.message);
             self.call((&turn, &id, RETRIED), (call.model, call.usage), at);
             let Ok(id) = ObservationId::parse(&id) else { continue };

@@ -1,13 +1,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ratchet_core::experiment::runner::TrialCall;
 use ratchet_core::experiment::trajectory::Trajectory;
 use ratchet_core::experiment::trial::CallTrace;
 use ratchet_core::id::TraceId;
 use ratchet_core::record::observation::Observation;
 use ratchet_remote::backoff_clock::BackoffClock;
 use ratchet_remote::langfuse::client::{ObservationFilter, Position};
-use ratchet_remote::ratchet::experiments::TrialView;
 use tracing::warn;
 
 use super::EvaluatorMachine;
@@ -41,7 +41,7 @@ impl StepReader {
 
     /// Waits for the spans of a call, up to a deadline. They are complete with the one that has our
     /// root as its parent: an agent ends it last.
-    pub(super) async fn trajectory(&self, trial: &TrialView, call: u32) -> Option<Trajectory> {
+    pub(super) async fn trajectory(&self, trial: &TrialCall, call: u32) -> Option<Trajectory> {
         let own = CallTrace::of(&trial.id, trial.lease, call).ok()?;
         // A cached answer was given in another trace.
         let cached = trial.cached.as_ref().and_then(|it| TraceId::parse(&it.trace).ok());

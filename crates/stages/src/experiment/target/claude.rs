@@ -13,12 +13,12 @@ use ratchet_agent::claude::single_run::{ClaudeRun, RunError};
 use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_agent::environment::Variables;
 use ratchet_agent::temp_folder::TempFolder;
+use ratchet_core::experiment::runner::TrialCall;
 use ratchet_core::experiment::target::ClaudeSpec;
 use ratchet_core::experiment::trial::CallTrace;
 use ratchet_core::money::Money;
 use ratchet_core::record::usage::Usage;
 use ratchet_core::secret::Secret;
-use ratchet_remote::ratchet::experiments::TrialView;
 use ratchet_store::blocking::run_blocking;
 use serde_json::Value;
 use tracing::warn;
@@ -73,7 +73,7 @@ impl ClaudeTarget {
 
     pub(super) async fn call(
         &self,
-        trial: &TrialView,
+        trial: &TrialCall,
         trace: &CallTrace,
         limits: CallLimits,
     ) -> Result<TargetAnswer, CallFault> {
@@ -95,7 +95,7 @@ impl ClaudeTarget {
         })
     }
 
-    async fn run(&self, trial: &TrialView, trace: &CallTrace) -> Result<ClaudeRun, CallFault> {
+    async fn run(&self, trial: &TrialCall, trace: &CallTrace) -> Result<ClaudeRun, CallFault> {
         let unmade = |error: io::Error| {
             CallFault::lasting(format!("cannot make a workspace for claude: {error}"))
         };
@@ -120,7 +120,7 @@ impl ClaudeTarget {
         command.run_once(self.slots.take().await, &message).await.map_err(fault)
     }
 
-    fn environment(&self, trial: &TrialView, trace: &CallTrace) -> Vec<(String, Secret)> {
+    fn environment(&self, trial: &TrialCall, trace: &CallTrace) -> Vec<(String, Secret)> {
         let mut all = environment::inherited(&EnvNames::default());
         let own = self.variables.iter().map(|(name, value)| (name.clone(), value.clone()));
         let ours = [

@@ -3,10 +3,10 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 
 use ratchet_agent::claude::watchdog::{SupervisedGroup, Supervision};
+use ratchet_core::experiment::runner::TrialCall;
 use ratchet_core::experiment::target::CommandSpec;
 use ratchet_core::experiment::trial::CallTrace;
 use ratchet_core::record::limit::elide;
-use ratchet_remote::ratchet::experiments::TrialView;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 
@@ -47,7 +47,7 @@ impl CommandTarget {
 
     pub(super) async fn call(
         &self,
-        trial: &TrialView,
+        trial: &TrialCall,
         trace: &CallTrace,
         limits: CallLimits,
     ) -> Result<TargetAnswer, CallFault> {
@@ -68,7 +68,7 @@ impl CommandTarget {
 
     fn spawn(
         &self,
-        trial: &TrialView,
+        trial: &TrialCall,
         trace: &CallTrace,
     ) -> Result<(Child, SupervisedGroup), CallFault> {
         let mut command = Command::new(&self.program);

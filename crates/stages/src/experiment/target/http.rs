@@ -5,12 +5,12 @@ use ratchet_agent::aws_signer::{AwsSigner, UnsignedRequest};
 use ratchet_agent::environment::Variables;
 use ratchet_agent::sse::SseReader;
 use ratchet_core::backoff;
+use ratchet_core::experiment::runner::TrialCall;
 use ratchet_core::experiment::target::{AgentCoreSpec, HttpSpec, TargetEnvironment, TargetValue};
 use ratchet_core::experiment::trial::CallTrace;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::record::limit::elide;
 use ratchet_remote::http;
-use ratchet_remote::ratchet::experiments::TrialView;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Body, Client, Method, Request, Response, StatusCode, Url, redirect};
 use serde_json::Value;
@@ -99,7 +99,7 @@ impl HttpTarget {
 
     pub(super) async fn call(
         &self,
-        trial: &TrialView,
+        trial: &TrialCall,
         trace: &CallTrace,
         limits: CallLimits,
     ) -> Result<TargetAnswer, CallFault> {
@@ -111,7 +111,7 @@ impl HttpTarget {
 
     async fn exchange(
         &self,
-        trial: &TrialView,
+        trial: &TrialCall,
         trace: &CallTrace,
         max_bytes: usize,
     ) -> Result<TargetAnswer, CallFault> {
@@ -187,7 +187,7 @@ impl HttpTarget {
         Ok(request)
     }
 
-    fn request_body(&self, trial: &TrialView, session: &str) -> Result<Value, CallFault> {
+    fn request_body(&self, trial: &TrialCall, session: &str) -> Result<Value, CallFault> {
         let Some(body) = &self.body else {
             return Ok(match (&self.contract, &trial.input) {
                 (Contract::Plain, input) => input.clone(),

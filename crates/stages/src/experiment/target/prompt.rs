@@ -8,12 +8,12 @@ use ratchet_agent::judge::{DefaultModels, JudgeName};
 use ratchet_agent::model::{Model, PriceList};
 use ratchet_core::backoff::Backoff;
 use ratchet_core::catalog::prompt::{Pick, PromptBody, PromptKind};
+use ratchet_core::experiment::runner::TrialCall;
 use ratchet_core::experiment::target::PromptSpec;
 use ratchet_core::money::Money;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::record::price::PriceTable;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::ratchet::experiments::TrialView;
 use ratchet_store::catalog::PromptReferences;
 use serde::Deserialize;
 use serde_json::Value;
@@ -73,7 +73,7 @@ impl PromptTarget {
 
     pub(super) async fn call(
         &self,
-        trial: &TrialView,
+        trial: &TrialCall,
         limits: CallLimits,
     ) -> Result<TargetAnswer, CallFault> {
         let mut request = ask(&self.body.filled(&values(&trial.input)));

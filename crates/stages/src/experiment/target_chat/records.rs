@@ -14,7 +14,7 @@ use ratchet_remote::ratchet::{RatchetClient, RatchetError};
 use ratchet_store::telemetry::Batch;
 use serde_json::{Value, json};
 
-use super::{RecordedTurn, Turn};
+use super::{RecordedTurn, TargetTurn};
 use crate::experiment::target::TargetAnswer;
 use crate::record::scores::{ScoreWriteError, write_with};
 use crate::sink::LocalSink;
@@ -173,7 +173,7 @@ fn set(body: &mut Value, key: &str, value: Option<Value>) {
 }
 
 /// Reads a turn back.
-pub(super) fn read(trace: &Trace) -> Turn {
+pub(super) fn read(trace: &Trace) -> TargetTurn {
     let content = trace.content.as_ref();
     let text = |json: &str| match serde_json::from_str(json) {
         Ok(Value::String(text)) => text,
@@ -183,7 +183,7 @@ pub(super) fn read(trace: &Trace) -> Turn {
         let found = content?.metadata.iter().find(|(known, _)| known.as_str() == key);
         found.map(|(_, value)| text(value.as_str()))
     };
-    Turn {
+    TargetTurn {
         trace: trace.id.clone(),
         text: content
             .and_then(|content| content.input.as_ref())

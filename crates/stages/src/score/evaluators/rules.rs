@@ -119,8 +119,9 @@ impl RuleFilter {
     /// Says which condition cannot be used, and why.
     pub(super) fn of(rule: &EvaluationRule) -> Result<Self, String> {
         let said = |problems: Vec<(usize, ConditionProblem)>| {
-            let told = problems.iter().map(|(at, one)| format!("filter[{at}]: {}", one.message));
-            told.collect::<Vec<_>>().join("; ")
+            let messages =
+                problems.iter().map(|(at, one)| format!("filter[{at}]: {}", one.message));
+            messages.collect::<Vec<_>>().join("; ")
         };
         match rule.target {
             EvaluationTarget::Observation => {

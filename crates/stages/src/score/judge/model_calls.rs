@@ -70,7 +70,7 @@ impl ModelJudge {
         Err(NoVerdict::Failed(format!("no usable answer in {tries} attempts: {faults}")))
     }
 
-    /// The first model request for a chunk. Critics are told the format of the answer after the
+    /// The first model request for a chunk. Critics get the format of the answer after the
     /// evidence: a schema of their own would come before it, and nothing could be read from the
     /// provider's cache.
     pub(in super::super) fn request(rubric: &Rubric, prompt: &JudgePrompt) -> LlmRequest {

@@ -5,7 +5,7 @@ use ratchet_core::promotion::watch::Mark;
 use ratchet_stages::gate::GateContext;
 use ratchet_stages::promote::PromoteError;
 use ratchet_stages::promote::ab::{assignment, start, stop};
-use ratchet_store::catalog::{Change, NewDataset, StoredAbTest};
+use ratchet_store::catalog::{FieldUpdate, NewDataset, StoredAbTest};
 
 use super::*;
 
@@ -18,8 +18,8 @@ impl Shop {
             name: "shop-eval-global".to_owned(),
             description: None,
             metadata: None,
-            input_schema: Change::Keep,
-            expected_output_schema: Change::Keep,
+            input_schema: FieldUpdate::Keep,
+            expected_output_schema: FieldUpdate::Keep,
         };
         self.catalog().save_dataset(self.id.clone(), dataset, START).await.unwrap();
     }

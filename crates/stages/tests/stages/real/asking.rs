@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use ratchet_core::chat::event::EventKind;
-use ratchet_core::chat::permission_prompt::{Allowance, AnswerMismatch, Decision};
+use ratchet_core::chat::permission_prompt::{AnswerMismatch, Decision, PermissionScope};
 use ratchet_core::payload::Json;
 use ratchet_core::record::observation::{Level, ObservationKind};
 use ratchet_stages::chat::{ChatError, ChatSettings};
@@ -86,7 +86,7 @@ async fn permissions_are_denied_given_for_good_and_never_given_otherwise() {
 
     let turn = talking.say("Second: make it twice.").await;
     let (ask, _) = talking.asked(EventKind::Permission).await;
-    let always = Decision::Allow { allowance: Allowance::Chat, input: None };
+    let always = Decision::Allow { allowance: PermissionScope::Chat, input: None };
     talking.decide(ask, always).await;
     let before = talking.client.seen.len();
     let done = talking.done().await;
@@ -100,10 +100,10 @@ async fn permissions_are_denied_given_for_good_and_never_given_otherwise() {
     talking.say("Third: make something.").await;
     let (ask, _) = talking.asked(EventKind::Permission).await;
     let input = Json::parse(r#"{"command":"touch other","description":"makes another"}"#);
-    let otherwise = Decision::Allow { allowance: Allowance::Once, input };
+    let otherwise = Decision::Allow { allowance: PermissionScope::Once, input };
     let refused = talking.try_decide(ask.clone(), otherwise).await.unwrap_err();
     assert!(matches!(refused, ChatError::AnswerMismatch(AnswerMismatch::Changed)), "{refused}");
-    let as_shown = Decision::Allow { allowance: Allowance::Once, input: None };
+    let as_shown = Decision::Allow { allowance: PermissionScope::Once, input: None };
     talking.decide(ask, as_shown).await;
     assert_eq!(talking.done().await["result"], "Made.");
     assert!(made(&talking, "b") && !made(&talking, "other"), "what was shown is what is done");
@@ -130,7 +130,7 @@ async fn a_plan_that_is_let_go_stays_let_go() {
     talking.say("Plan it.").await;
     let (ask, asked) = talking.asked(EventKind::Permission).await;
     assert_eq!(asked["tool"], "ExitPlanMode");
-    talking.decide(ask, Decision::Allow { allowance: Allowance::Once, input: None }).await;
+    talking.decide(ask, Decision::Allow { allowance: PermissionScope::Once, input: None }).await;
     assert_eq!(talking.done().await["result"], "Let us begin.");
     let output = talking.client.received();
     let modes: Vec<_> = output.iter().filter(|(kind, _)| *kind == EventKind::Notice).collect();

@@ -6,7 +6,9 @@ use ratchet_core::time::Timestamp;
 use rusqlite::{Connection, Row, params, params_from_iter};
 
 use super::observations;
-use crate::aggregate::{Aggregate, AggregateQuery, AggregateSource, Dimension, Group, Step, Sums};
+use crate::aggregate::{
+    Aggregate, AggregateDimension, AggregateQuery, AggregateSource, Group, Step, Sums,
+};
 use crate::embedded::column::{Column, column_value};
 use crate::embedded::content;
 use crate::embedded::filter::Where;
@@ -96,10 +98,10 @@ fn from_rollup(
     let mut statement = db.prepare_cached(&sql).map_err(StoreError::database)?;
     let rows = statement.query(params![project, from, to]).map_err(StoreError::database)?;
     let read = |row: &Row<'_>| {
-        let value = |dimension: &Dimension| match dimension {
-            Dimension::Environment => row.get(1).map(word),
-            Dimension::Name => row.get(3).map(word),
-            Dimension::Model => row.get(4).map(word),
+        let value = |dimension: &AggregateDimension| match dimension {
+            AggregateDimension::Environment => row.get(1).map(word),
+            AggregateDimension::Name => row.get(3).map(word),
+            AggregateDimension::Model => row.get(4).map(word),
             _ => kind_word(row, 2),
         };
         let key = query.by.iter().map(value).collect::<rusqlite::Result<Vec<_>>>()?;
@@ -170,32 +172,34 @@ fn from_scan(db: &Connection, project: i64, query: &AggregateQuery) -> StoreResu
     Ok((groups, rows_read))
 }
 
-fn dimension_of(row: &Row<'_>, dimension: Dimension) -> rusqlite::Result<Option<String>> {
+fn dimension_of(row: &Row<'_>, dimension: AggregateDimension) -> rusqlite::Result<Option<String>> {
     let text = |column: usize| {
         let text: Option<String> = row.get(column)?;
         Ok(text.filter(|text| !text.is_empty()))
     };
     match dimension {
-        Dimension::Environment => Ok(Some(text(12)?.unwrap_or_else(|| "default".to_owned()))),
-        Dimension::Kind => kind_word(row, 5),
-        Dimension::Level => {
+        AggregateDimension::Environment => {
+            Ok(Some(text(12)?.unwrap_or_else(|| "default".to_owned())))
+        }
+        AggregateDimension::Kind => kind_word(row, 5),
+        AggregateDimension::Level => {
             let level: Column<Level> = row.get(6)?;
             Ok(Some(level.0.as_str().to_owned()))
         }
-        Dimension::Name => text(7),
-        Dimension::Version => text(11),
+        AggregateDimension::Name => text(7),
+        AggregateDimension::Version => text(11),
         // As in filters: the agent of the trace.
-        Dimension::Agent => Ok(text(WIDTH + 6)?.or(text(13)?)),
-        Dimension::Model => text(14),
-        Dimension::Prompt => text(22),
-        Dimension::TraceName => text(WIDTH + 1),
-        Dimension::User => text(WIDTH + 2),
-        Dimension::Session => {
+        AggregateDimension::Agent => Ok(text(WIDTH + 6)?.or(text(13)?)),
+        AggregateDimension::Model => text(14),
+        AggregateDimension::Prompt => text(22),
+        AggregateDimension::TraceName => text(WIDTH + 1),
+        AggregateDimension::User => text(WIDTH + 2),
+        AggregateDimension::Session => {
             let session: Option<SessionId> = column_value(row.get(WIDTH + 3)?);
             Ok(session.map(|session| session.to_string()))
         }
-        Dimension::Release => text(WIDTH + 4),
-        Dimension::Tags => Ok(text(WIDTH + 5)?.filter(|tags| tags != "[]")),
+        AggregateDimension::Release => text(WIDTH + 4),
+        AggregateDimension::Tags => Ok(text(WIDTH + 5)?.filter(|tags| tags != "[]")),
     }
 }
 

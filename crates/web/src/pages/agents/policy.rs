@@ -53,7 +53,7 @@ const LINES: [FormField<'_>; 3] = [
     },
     FormField {
         name: "minAccuracy",
-        label: "Least accuracy of gates, %",
+        label: "Minimum accuracy of gates, %",
         hint: "Where promotion is required, a gate must demand at least this.",
     },
 ];

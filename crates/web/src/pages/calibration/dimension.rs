@@ -4,7 +4,7 @@ use ratchet_core::stats::agreement::RatingPair;
 
 use crate::components::agreement::{self, Line};
 use crate::components::matrix::{self, Matrix};
-use crate::components::scatter::{self, Level, Scatter};
+use crate::components::scatter::{self, ReferenceLine, Scatter};
 
 /// Draws how far both agree on one dimension.
 pub(super) fn draw(one: &Agreement) -> Markup {
@@ -39,12 +39,15 @@ fn differences(one: &Agreement, rated: &[RatingPair]) -> Markup {
     let point =
         |pair: &RatingPair| (f64::midpoint(pair.human, pair.judge), pair.judge - pair.human);
     let points: Vec<(f64, f64)> = rated.iter().map(point).collect();
-    let mut levels = vec![Level { at: 0.0, name: "no difference".to_owned() }];
+    let mut levels = vec![ReferenceLine { at: 0.0, name: "no difference".to_owned() }];
     if let Ok(bias) = one.bias {
-        levels.push(Level { at: bias.value, name: format!("bias {}", agreement::two(bias.value)) });
+        levels.push(ReferenceLine {
+            at: bias.value,
+            name: format!("bias {}", agreement::two(bias.value)),
+        });
     }
     if let Ok((lower, upper)) = one.limits {
-        levels.extend([lower, upper].map(|limit| Level {
+        levels.extend([lower, upper].map(|limit| ReferenceLine {
             at: limit.value,
             name: format!("limit {}", agreement::two(limit.value)),
         }));

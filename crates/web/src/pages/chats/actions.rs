@@ -10,7 +10,7 @@ use ratchet_agent::claude::options::PermissionMode;
 use ratchet_core::chat::config_layer::Trust;
 use ratchet_core::chat::state::PermissionPromptId;
 use ratchet_core::money::Money;
-use ratchet_stages::chat::workspace_policy::Attached;
+use ratchet_stages::chat::workspace_policy::ChatAttachment;
 use ratchet_stages::chat::{
     BudgetChoice, ChatChange, ChatError, ChatMessageInput, ChatSettings, MAX_TITLE_CHARS,
     ModelChoice,
@@ -76,7 +76,7 @@ pub(super) async fn send(
 }
 
 /// Validates the text of a message.
-pub(super) fn checked(form: &SentForm, text: &str) -> Result<Vec<Attached>, ChatFormError> {
+pub(super) fn checked(form: &SentForm, text: &str) -> Result<Vec<ChatAttachment>, ChatFormError> {
     let files = form.files().map_err(ChatFormError::bad)?;
     if text.trim().is_empty() && files.is_empty() {
         return Err(ChatFormError::bad("Enter a message, or attach a file."));
@@ -87,7 +87,7 @@ pub(super) fn checked(form: &SentForm, text: &str) -> Result<Vec<Attached>, Chat
             "The message is longer than {most}; attach it as a file."
         )));
     }
-    Ok(files.into_iter().map(Attached::Here).collect())
+    Ok(files.into_iter().map(ChatAttachment::Here).collect())
 }
 
 /// `POST …/stop`: interrupts the running turn.

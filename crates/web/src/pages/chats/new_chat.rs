@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use ratchet_core::chat::workspace::WorkspaceSource;
-use ratchet_stages::chat::workspace_policy::{Attached, ChatRequest};
+use ratchet_stages::chat::workspace_policy::{ChatAttachment, ChatRequest};
 use ratchet_stages::chat::{ChatMessageInput, ChatSettings, NewChatRequest};
 use ratchet_store::query::PageNumber;
 use uuid::Uuid;
@@ -179,7 +179,7 @@ async fn begun(
 fn asked(
     form: &SentForm,
     text: &str,
-) -> Result<(NewChatRequest, Vec<Attached>), (&'static str, ChatFormError)> {
+) -> Result<(NewChatRequest, Vec<ChatAttachment>), (&'static str, ChatFormError)> {
     let fields = form.fields();
     let workspace = fields.get("workspace").unwrap_or_default().trim();
     let folder = PathBuf::from(workspace);
@@ -204,7 +204,7 @@ fn asked(
             ChatFormError::bad("images and PDFs are sent with a message: enter one"),
         ));
     }
-    let here = |files: Vec<_>| files.into_iter().map(Attached::Here).collect::<Vec<_>>();
+    let here = |files: Vec<_>| files.into_iter().map(ChatAttachment::Here).collect::<Vec<_>>();
     let mode = mode.map(|mode| mode.as_str().to_owned());
     let settings = ChatSettings { model, mode, ..ChatSettings::default() };
     let request = ChatRequest { attached: here(texts), settings, ..ChatRequest::default() };

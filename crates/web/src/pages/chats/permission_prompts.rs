@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use ratchet_core::chat::permission_prompt::{Allowance, Decision};
+use ratchet_core::chat::permission_prompt::{Decision, PermissionScope};
 use ratchet_core::chat::transcript_view::PermissionPromptView;
 use ratchet_core::payload::Json;
 use ratchet_core::record::limit::elide;
@@ -250,8 +250,8 @@ fn schema_fields(ask: &PermissionPromptView) -> Markup {
 pub(super) fn decision(form: &Params) -> Result<Decision, String> {
     let message = form.get("message").map(str::trim).filter(|why| !why.is_empty());
     match form.get("decision") {
-        Some("allow") => Ok(Decision::Allow { allowance: Allowance::Once, input: None }),
-        Some("always") => Ok(Decision::Allow { allowance: Allowance::Chat, input: None }),
+        Some("allow") => Ok(Decision::Allow { allowance: PermissionScope::Once, input: None }),
+        Some("always") => Ok(Decision::Allow { allowance: PermissionScope::Chat, input: None }),
         Some("deny") => Ok(Decision::Deny { message: message.map(str::to_owned), stops: false }),
         Some("answer") if form.pairs().any(|(name, _)| name == "text0") => answers(form),
         Some("answer") => filled(form),

@@ -166,9 +166,9 @@ pub(super) async fn shift(
     Path((_, id, tile)): Path<(String, String, String)>,
     PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
-    let wish = form.get("do").unwrap_or_default().to_owned();
+    let action = form.get("do").unwrap_or_default().to_owned();
     let (to, now) = (id.clone(), ctx.now);
-    let done = match wish.as_str() {
+    let done = match action.as_str() {
         "off" => Done::TakenOff,
         "clone" => Done::Cloned,
         _ => Done::Changed,
@@ -178,7 +178,7 @@ pub(super) async fn shift(
         let missing = || StoreError::NotFound(format!("placement {tile}"));
         let tiles = &mut changed.layout.tiles;
         let at = tiles.iter().position(|known| known.id == tile).ok_or_else(missing)?;
-        match (wish.as_str(), Shift::parse(&wish)) {
+        match (action.as_str(), Shift::parse(&action)) {
             (_, Some(shift)) => {
                 dashboard::shift(tiles, &tile, shift);
             }

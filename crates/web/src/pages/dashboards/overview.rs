@@ -1,6 +1,6 @@
 use axum::extract::State;
 use maud::{Markup, html};
-use ratchet_store::aggregate::{Dimension, Sums};
+use ratchet_store::aggregate::{AggregateDimension, Sums};
 use ratchet_store::query::TimeRange;
 
 use super::split::Split;
@@ -44,7 +44,7 @@ pub(super) async fn show(State(web): State<Web>, ctx: RequestContext) -> PageRes
 async fn gather(web: &Web, ctx: &RequestContext) -> PageResult<OverviewData> {
     let split = Split::asked(ctx);
     let by = split.by.as_slice();
-    let is_kept = by.iter().copied().all(Dimension::is_kept) && ctx.scope.agent.is_none();
+    let is_kept = by.iter().copied().all(AggregateDimension::is_kept) && ctx.scope.agent.is_none();
     let reads_all = is_kept || ctx.params.get("all").is_some();
     let reach =
         if reads_all { ScanRange::All } else { sums::scan_start(web, ctx, ctx.range()).await? };

@@ -1,5 +1,5 @@
 use maud::{Markup, html};
-use ratchet_store::aggregate::Dimension;
+use ratchet_store::aggregate::AggregateDimension;
 
 use crate::filter::{RecordField, Term};
 use crate::frame::menu;
@@ -11,29 +11,29 @@ pub(super) struct Split {
     word: &'static str,
     pub(super) label: &'static str,
     /// What it is in the store; none for everything together.
-    pub(super) by: Option<Dimension>,
+    pub(super) by: Option<AggregateDimension>,
 }
 
-const fn by(word: &'static str, label: &'static str, by: Dimension) -> Split {
+const fn by(word: &'static str, label: &'static str, by: AggregateDimension) -> Split {
     Split { word, label, by: Some(by) }
 }
 
 /// Dimensions to group by, most frequently used first.
 const SPLITS: [Split; 14] = [
     Split { word: "none", label: "No grouping", by: None },
-    by("model", "by model", Dimension::Model),
-    by("name", "by name", Dimension::Name),
-    by("type", "by type", Dimension::Kind),
-    by("env", "by environment", Dimension::Environment),
-    by("agent", "by agent", Dimension::Agent),
-    by("trace-name", "by trace name", Dimension::TraceName),
-    by("user", "by user", Dimension::User),
-    by("session", "by session", Dimension::Session),
-    by("tag", "by tags", Dimension::Tags),
-    by("release", "by release", Dimension::Release),
-    by("version", "by version", Dimension::Version),
-    by("level", "by level", Dimension::Level),
-    by("prompt", "by prompt", Dimension::Prompt),
+    by("model", "by model", AggregateDimension::Model),
+    by("name", "by name", AggregateDimension::Name),
+    by("type", "by type", AggregateDimension::Kind),
+    by("env", "by environment", AggregateDimension::Environment),
+    by("agent", "by agent", AggregateDimension::Agent),
+    by("trace-name", "by trace name", AggregateDimension::TraceName),
+    by("user", "by user", AggregateDimension::User),
+    by("session", "by session", AggregateDimension::Session),
+    by("tag", "by tags", AggregateDimension::Tags),
+    by("release", "by release", AggregateDimension::Release),
+    by("version", "by version", AggregateDimension::Version),
+    by("level", "by level", AggregateDimension::Level),
+    by("prompt", "by prompt", AggregateDimension::Prompt),
 ];
 
 impl Split {
@@ -71,24 +71,24 @@ impl Split {
     /// Where the steps of a key are listed, if the filter can name them.
     pub(super) fn steps_of(self, ctx: &RequestContext, key: &str) -> Option<Link> {
         let field = match self.by? {
-            Dimension::Model => RecordField::Model,
-            Dimension::Name => RecordField::Name,
-            Dimension::Kind => RecordField::Kind,
-            Dimension::TraceName => RecordField::TraceName,
-            Dimension::User => RecordField::User,
-            Dimension::Session => RecordField::Session,
-            Dimension::Release => RecordField::Release,
-            Dimension::Version => RecordField::Version,
-            Dimension::Level => RecordField::Level,
-            Dimension::Prompt => RecordField::Prompt,
+            AggregateDimension::Model => RecordField::Model,
+            AggregateDimension::Name => RecordField::Name,
+            AggregateDimension::Kind => RecordField::Kind,
+            AggregateDimension::TraceName => RecordField::TraceName,
+            AggregateDimension::User => RecordField::User,
+            AggregateDimension::Session => RecordField::Session,
+            AggregateDimension::Release => RecordField::Release,
+            AggregateDimension::Version => RecordField::Version,
+            AggregateDimension::Level => RecordField::Level,
+            AggregateDimension::Prompt => RecordField::Prompt,
             // The rest of the pages follow: this is how one agent is chosen.
-            Dimension::Agent => {
+            AggregateDimension::Agent => {
                 return Some(ctx.here().without("by").without("all").with("agent", key));
             }
-            Dimension::Environment => {
+            AggregateDimension::Environment => {
                 return Some(ctx.to(&["observations"]).with("env", key));
             }
-            Dimension::Tags => return None,
+            AggregateDimension::Tags => return None,
         };
         Some(ctx.to(&["observations"]).with("q", Term::word(field, key).to_string()))
     }
@@ -97,7 +97,7 @@ impl Split {
     pub(super) fn key_name(self, key: Option<&str>) -> String {
         match (self.by, key) {
             (None, _) => "all".to_owned(),
-            (Some(Dimension::Tags), Some(key)) => {
+            (Some(AggregateDimension::Tags), Some(key)) => {
                 let tags: Vec<String> = serde_json::from_str(key).unwrap_or_default();
                 if tags.is_empty() { key.to_owned() } else { tags.join(", ") }
             }
@@ -113,7 +113,8 @@ mod tests {
 
     #[test]
     fn tags_are_named_together_and_nothing_is_none() {
-        let tags = SPLITS.into_iter().find(|split| split.by == Some(Dimension::Tags)).unwrap();
+        let tags =
+            SPLITS.into_iter().find(|split| split.by == Some(AggregateDimension::Tags)).unwrap();
         assert_eq!(tags.key_name(Some("[\"a\",\"b\"]")), "a, b");
         assert_eq!(tags.key_name(None), "none");
         assert_eq!(SPLITS[0].key_name(None), "all");

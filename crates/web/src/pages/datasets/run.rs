@@ -6,10 +6,10 @@ use axum::extract::{Path, State};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use ratchet_core::catalog::annotation::ItemKind;
+use ratchet_core::experiment::plan::ExperimentProgress;
 use ratchet_core::experiment::run_summary::RunSummary;
 use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::ratchet::experiments::ExperimentRunView;
 use ratchet_stages::experiment::service::recorded_view;
 use ratchet_store::catalog::{Dataset, DatasetItem};
 use ratchet_store::experiment::{Experiment, ExperimentQuery, RunQuery};
@@ -80,7 +80,7 @@ pub(super) async fn show(
 
 fn summary(
     tries: &BTreeMap<String, RunResult>,
-    run: &ExperimentRunView,
+    run: &ExperimentProgress,
     ctx: &RequestContext,
 ) -> Markup {
     let trials: usize = tries.values().map(|result| result.trials.len()).sum();
@@ -94,7 +94,7 @@ fn summary(
 
 /// State and sums of a run.
 fn facts(
-    run: &ExperimentRunView,
+    run: &ExperimentProgress,
     tries: &BTreeMap<String, RunResult>,
     ctx: &RequestContext,
 ) -> Markup {
@@ -189,7 +189,7 @@ fn faults(
 fn answers(
     tries: &BTreeMap<String, RunResult>,
     items: &BTreeMap<String, DatasetItem>,
-    (run, dataset, ctx): (&ExperimentRunView, &Dataset, &RequestContext),
+    (run, dataset, ctx): (&ExperimentProgress, &Dataset, &RequestContext),
 ) -> Markup {
     let answered = tries.iter().filter(|(_, of)| of.trials.iter().any(|one| one.fault.is_none()));
     let rows = answered.map(|(item, made)| row(item, made, items.get(item), (dataset, ctx)));
@@ -231,9 +231,9 @@ async fn known(
     ctx: &RequestContext,
     dataset: &Dataset,
     run: String,
-) -> PageResult<(String, ExperimentRunView)> {
+) -> PageResult<(String, ExperimentProgress)> {
     let service = experiments::service(web, ctx);
-    let of_dataset = |view: &ExperimentRunView| view.dataset == dataset.name;
+    let of_dataset = |view: &ExperimentProgress| view.dataset == dataset.name;
     if let Some(view) = service.show(&run).await.ok().filter(of_dataset) {
         return Ok((view.id.clone(), view));
     }

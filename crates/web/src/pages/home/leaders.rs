@@ -1,7 +1,7 @@
 //! Top errors and cost by model, with links to the lists.
 
 use maud::{Markup, html};
-use ratchet_store::aggregate::{Dimension, Group, Step};
+use ratchet_store::aggregate::{AggregateDimension, Group, Step};
 
 use crate::components::figure;
 use crate::components::table::{Column, Row, Table, table};
@@ -16,7 +16,8 @@ const LINES: usize = 5;
 
 /// Observations with the most errors; empty without errors.
 pub(super) async fn failures(web: &Web, ctx: &RequestContext) -> PageResult<Markup> {
-    let groups = sums::groups(web, ctx, ctx.range(), Step::Whole, &[Dimension::Name]).await?;
+    let groups =
+        sums::groups(web, ctx, ctx.range(), Step::Whole, &[AggregateDimension::Name]).await?;
     let failed = greatest(groups, |group| float(group.sums.errors));
     let columns = vec![
         Column::text("Observation"),
@@ -46,7 +47,8 @@ pub(super) async fn failures(web: &Web, ctx: &RequestContext) -> PageResult<Mark
 
 /// Models with the highest cost; empty without known costs.
 pub(super) async fn spending(web: &Web, ctx: &RequestContext) -> PageResult<Markup> {
-    let groups = sums::groups(web, ctx, ctx.range(), Step::Whole, &[Dimension::Model]).await?;
+    let groups =
+        sums::groups(web, ctx, ctx.range(), Step::Whole, &[AggregateDimension::Model]).await?;
     let dear = greatest(groups, |group| group.sums.cost.dollars());
     let columns = vec![
         Column::text("Model"),

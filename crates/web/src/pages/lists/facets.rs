@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ratchet_store::aggregate::{AggregateQuery, Dimension, Step};
+use ratchet_store::aggregate::{AggregateDimension, AggregateQuery, Step};
 use ratchet_store::facets::{FacetQuery, Facets};
 use ratchet_store::query::{ObservationColumn, SessionColumn, TallyQuery, TraceColumn};
 use ratchet_store::telemetry::Telemetry;
@@ -110,7 +110,12 @@ async fn of_sums(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Vec<Face
     let query = AggregateQuery {
         project: ask.project.clone(),
         range: ask.range,
-        by: vec![Dimension::Environment, Dimension::Name, Dimension::Kind, Dimension::Model],
+        by: vec![
+            AggregateDimension::Environment,
+            AggregateDimension::Name,
+            AggregateDimension::Kind,
+            AggregateDimension::Model,
+        ],
         step: Step::Whole,
         conditions: Vec::new(),
     };

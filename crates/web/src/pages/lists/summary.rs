@@ -1,6 +1,6 @@
 use maud::{Markup, html};
 use ratchet_store::StoreResult;
-use ratchet_store::aggregate::{AggregateQuery, Dimension, Step};
+use ratchet_store::aggregate::{AggregateDimension, AggregateQuery, Step};
 use ratchet_store::query::Matching;
 use ratchet_store::telemetry::Telemetry;
 
@@ -61,7 +61,7 @@ async fn of_sums(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<(u64, u6
     let query = AggregateQuery {
         project: ask.project.clone(),
         range: ask.range,
-        by: vec![Dimension::Environment],
+        by: vec![AggregateDimension::Environment],
         step: Step::Whole,
         conditions: Vec::new(),
     };

@@ -9,7 +9,7 @@ use ratchet_store::StoreError;
 
 use crate::components::field::Entered;
 use crate::components::figure;
-use crate::components::scatter::{self, Level, Scatter};
+use crate::components::scatter::{self, ReferenceLine, Scatter};
 use crate::components::table::{self, Column, Row, Table};
 use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
@@ -155,7 +155,7 @@ fn drawing(proposal: &SplitProposal) -> Markup {
         .iter()
         .map(|split| (split.expected_failures, split.half_width * 100.0))
         .collect();
-    let level = |name: &str, half_width: f64| Level {
+    let level = |name: &str, half_width: f64| ReferenceLine {
         at: half_width * 100.0,
         name: format!("{name} ±{:.1}", half_width * 100.0),
     };

@@ -1,7 +1,7 @@
 use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::json_size::small_tree;
 use ratchet_core::payload::Payload;
-use ratchet_core::record::message_formats::{self, ChatMessage, Part, Reading, Role};
+use ratchet_core::record::message_formats::{self, ChatMessage, MessageRole, Part, Reading};
 use ratchet_core::record::observation::{Observation, ObservationKind};
 use ratchet_store::query::{
     Condition, Detail, Direction, ObservationColumn, ObservationQuery, Paging, Test, TimeRange,
@@ -70,10 +70,10 @@ fn input(call: &Observation) -> CallInput {
 /// calls models without tools.
 fn message(message: &ChatMessage) -> Value {
     let role = match &message.role {
-        Role::System => "system",
-        Role::User | Role::Tool => "user",
-        Role::Assistant => "assistant",
-        Role::Other(role) => role,
+        MessageRole::System => "system",
+        MessageRole::User | MessageRole::Tool => "user",
+        MessageRole::Assistant => "assistant",
+        MessageRole::Other(role) => role,
     };
     let mut texts = Vec::new();
     for part in &message.parts {

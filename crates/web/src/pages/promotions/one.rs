@@ -191,7 +191,7 @@ fn parts(ctx: &RequestContext, promotion: &Promotion, version: &StoredAgentVersi
 fn changes_of(ctx: &RequestContext, changes: &[AuditEntry]) -> Markup {
     html! {
         h2 { "Change history" }
-        ol.deeds { @for entry in changes {
+        ol.changes { @for entry in changes {
             li {
                 strong { bdi { (elide(entry.actor.name(), NAME)) } } ": "
                 bdi { (elide(entry.became.as_deref().unwrap_or("created"), TEXT)) } " "

@@ -23,10 +23,10 @@ pub(super) async fn changes(web: &Web, ctx: &RequestContext, name: &str) -> Page
         @if found.rows.is_empty() {
             p.muted { "No changes recorded: this prompt is older than the audit log." }
         } @else {
-            ol.deeds {
+            ol.changes {
                 @for entry in &found.rows {
                     li {
-                        (by(&entry.actor)) " " (deed(entry)) " "
+                        (by(&entry.actor)) " " (action(entry)) " "
                         span.muted { (figure::ago(entry.at, &ctx.time)) }
                     }
                 }
@@ -50,7 +50,7 @@ fn by(actor: &Actor) -> Markup {
 }
 
 /// Description of a change.
-fn deed(entry: &AuditEntry) -> Markup {
+fn action(entry: &AuditEntry) -> Markup {
     let label = entry.became.as_deref().and_then(|became| became.rsplit_once(" at "));
     let before = entry.was.as_deref().and_then(|was| was.rsplit_once(" at "));
     html! {

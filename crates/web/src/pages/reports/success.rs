@@ -4,7 +4,7 @@ use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::judge::rubric::{self, Rubric};
 use ratchet_core::quality::report::{WeekReport, met_word, reading_words, target_words};
-use ratchet_core::quality::success_metrics::{Measure, SuccessMetric};
+use ratchet_core::quality::success_metrics::{SuccessMeasure, SuccessMetric};
 use ratchet_stages::review;
 use ratchet_stages::weekly_report::success_now;
 
@@ -55,16 +55,16 @@ fn judged_by(web: &Web, last: Option<&WeekReport>) -> PageResult<Rubric> {
     found.or_else(usual).cloned().ok_or_else(|| PageError::not_there("rubric"))
 }
 
-const fn meaning(measure: Measure) -> &'static str {
+const fn meaning(measure: SuccessMeasure) -> &'static str {
     match measure {
-        Measure::SessionsScored => {
+        SuccessMeasure::SessionsScored => {
             "With fewer than 20 sessions a week, intervals are wide and one outlier moves the mean."
         }
-        Measure::HumanCorrelation => {
+        SuccessMeasure::HumanCorrelation => {
             "Correlation of overall scores by humans and the judge on labelled sessions, weighted by sampling probability. Met when the whole interval is above the target."
         }
-        Measure::SuggestionsDone => "Suggestions marked as done in the last four weeks.",
-        Measure::QualityTrend => {
+        SuccessMeasure::SuggestionsDone => "Suggestions marked as done in the last four weeks.",
+        SuccessMeasure::QualityTrend => {
             "Theil–Sen slope of the weekly means, per month. Needs eight weeks of data."
         }
     }

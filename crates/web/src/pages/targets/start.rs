@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use ratchet_remote::ratchet::experiments::{ExperimentRequest, ExperimentTarget};
+use ratchet_core::experiment::plan::{ExperimentPlan, PlannedTarget};
 use ratchet_store::query::PageNumber;
 
 use super::{refused, targets, worker};
@@ -127,7 +127,7 @@ pub(super) async fn start(
 }
 
 /// Parses the form; adds validation errors.
-fn read(entered: &mut Entered, ctx: &RequestContext) -> Option<ExperimentRequest> {
+fn read(entered: &mut Entered, ctx: &RequestContext) -> Option<ExperimentPlan> {
     let repeats = entered.text("repeats").parse();
     if repeats.is_err() {
         entered.wrong("repeats", "must be a number from 1 to 100");
@@ -142,13 +142,13 @@ fn read(entered: &mut Entered, ctx: &RequestContext) -> Option<ExperimentRequest
     }
     let name = entered.text("target").to_owned();
     let usual = || format!("{name} {}", ctx.now);
-    let request = ExperimentRequest {
+    let request = ExperimentPlan {
         dataset: entered.text("dataset").to_owned(),
         run: entered.filled("run").map_or_else(usual, str::to_owned),
-        target: ExperimentTarget {
+        target: PlannedTarget {
             name: name.clone(),
             environment: entered.filled("environment").map(str::to_owned),
-            ..ExperimentTarget::default()
+            ..PlannedTarget::default()
         },
         evaluators: entered.lines("evaluators"),
         evaluator_versions: BTreeMap::new(),

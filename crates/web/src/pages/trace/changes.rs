@@ -16,7 +16,7 @@ use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
 use crate::web::Web;
 use ratchet_core::record::message_formats::{
-    self, ChatMessage, Part, Reading, RecordedResult, Role,
+    self, ChatMessage, MessageRole, Part, Reading, RecordedResult,
 };
 
 /// Maximum bytes compared per side.
@@ -96,11 +96,11 @@ fn pretty(text: &str) -> String {
 
 fn written(message: &ChatMessage) -> String {
     let role = match &message.role {
-        Role::System => "System",
-        Role::User => "User",
-        Role::Assistant => "Assistant",
-        Role::Tool => "Tool",
-        Role::Other(role) => role,
+        MessageRole::System => "System",
+        MessageRole::User => "User",
+        MessageRole::Assistant => "Assistant",
+        MessageRole::Tool => "Tool",
+        MessageRole::Other(role) => role,
     };
     let mut text = format!("{role}:");
     for part in &message.parts {

@@ -1,8 +1,8 @@
 use super::*;
 
 fn ask(kind: EventKind, body: Value) -> Ask {
-    let heard = ReceivedEvent { seq: 1, kind: Some(kind), at: None, body, line: String::new() };
-    Ask::read(&heard).unwrap()
+    let event = ReceivedEvent { seq: 1, kind: Some(kind), at: None, body, line: String::new() };
+    Ask::read(&event).unwrap()
 }
 
 fn permission(rules: &[&str]) -> Ask {

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 
-fn heard(seq: u64, kind: EventKind, body: Value) -> ReceivedEvent {
+fn received(seq: u64, kind: EventKind, body: Value) -> ReceivedEvent {
     let at = Timestamp::from_millis(i64::try_from(seq).unwrap() * 250);
     ReceivedEvent { seq, kind: Some(kind), at: Some(at), body, line: String::new() }
 }
@@ -51,7 +51,7 @@ fn turn() -> Vec<ReceivedEvent> {
         ),
         (EventKind::Done, json!({"is_error": true, "reason": "max_turns"})),
     ];
-    events.into_iter().zip(1..).map(|((kind, body), seq)| heard(seq, kind, body)).collect()
+    events.into_iter().zip(1..).map(|((kind, body), seq)| received(seq, kind, body)).collect()
 }
 
 fn shown(paper: OutputTarget) -> String {
@@ -149,7 +149,7 @@ proptest! {
         let mut screen = Screen::new(Style::Plain, OutputTarget::Terminal(width));
         let mut shown = String::new();
         for (kind, body) in all {
-            let event = heard(1, kind, body);
+            let event = received(1, kind, body);
             shown.push_str(&screen.person(&event, Some(&text)));
             shown.push_str(&screen.show(&event));
         }

@@ -2,8 +2,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::ensure;
+use ratchet_core::experiment::plan::PlannedTarget;
 use ratchet_remote::backoff_clock::{BackoffClock as _, SystemBackoffClock};
-use ratchet_remote::ratchet::experiments::ExperimentTarget;
 use ratchet_stages::experiment::runner::RunEnd;
 use ratchet_stages::experiment::site::ExperimentSite;
 
@@ -29,10 +29,10 @@ pub(super) async fn execute(
     ensure!(args.agent_version.is_none(), "--agent-version needs a target file");
     let now = SystemBackoffClock.now();
     let run = args.run.clone().unwrap_or_else(|| format!("{name} {now}"));
-    let target = ExperimentTarget {
+    let target = PlannedTarget {
         name: name.to_owned(),
         environment: args.environment.clone(),
-        ..ExperimentTarget::default()
+        ..PlannedTarget::default()
     };
     let mut run = host.open(&request(args, run, target), now).await?;
     let progress = RunProgress::new(&run);

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use ratchet_remote::langfuse::copy::{Checkpoint, CopyProgress, Part, Refused};
+use ratchet_remote::langfuse::copy::{Checkpoint, CopyPart, CopyProgress, Refused};
 use serde::Serialize;
 
 use super::checkpoint::CheckpointFile;
@@ -16,7 +16,7 @@ const STEP: u64 = 1_000;
 #[derive(Debug)]
 pub(super) struct CopyReporter<'a> {
     file: Option<&'a CheckpointFile>,
-    reported: BTreeMap<Part, u64>,
+    reported: BTreeMap<CopyPart, u64>,
     problems: Vec<Problem>,
 }
 
@@ -37,7 +37,7 @@ impl<'a> CopyReporter<'a> {
 }
 
 impl CopyProgress for CopyReporter<'_> {
-    fn advanced(&mut self, part: Part, checkpoint: &Checkpoint) -> io::Result<()> {
+    fn advanced(&mut self, part: CopyPart, checkpoint: &Checkpoint) -> io::Result<()> {
         if let Some(file) = self.file {
             file.keep(checkpoint)?;
         }
@@ -52,7 +52,7 @@ impl CopyProgress for CopyReporter<'_> {
         Ok(())
     }
 
-    fn refused(&mut self, part: Part, refused: &Refused) {
+    fn refused(&mut self, part: CopyPart, refused: &Refused) {
         if self.problems.len() < NAMED {
             let (record, reason) = (refused.what.clone(), refused.why.clone());
             eprintln!("skipped {record}: {reason}");
@@ -70,7 +70,7 @@ pub(super) struct CopyReport {
     until: String,
     is_dry_run: bool,
     checkpoint: Option<String>,
-    parts: BTreeMap<Part, Counts>,
+    parts: BTreeMap<CopyPart, Counts>,
     problems: Vec<Problem>,
 }
 
@@ -110,7 +110,7 @@ impl CopyReport {
     }
 
     pub(super) fn text(&self) -> String {
-        let row = |(part, counts): (&Part, &Counts)| {
+        let row = |(part, counts): (&CopyPart, &Counts)| {
             let Counts { read, recorded, left_out } = counts;
             [part.as_str().to_owned(), read.to_string(), recorded.to_string(), left_out.to_string()]
         };

@@ -6,7 +6,7 @@ use super::{NAME_BYTES, TraceWriter};
 use crate::json_size::small_tree;
 use crate::payload::Payload;
 use crate::record::message_formats::{
-    self, ChatMessage, Part, Picture, Reading, RecordedResult, Role,
+    self, ChatMessage, MessageRole, Part, Picture, Reading, RecordedResult,
 };
 
 /// Limit for one text: longer ones are mostly files or logs.
@@ -80,7 +80,8 @@ impl TraceWriter {
     }
 
     fn add_text_of(&mut self, text: &str, side: Side) {
-        let speaker = if side == Side::ModelInput { Role::User } else { Role::Assistant };
+        let speaker =
+            if side == Side::ModelInput { MessageRole::User } else { MessageRole::Assistant };
         self.rendered.insert(key(&(role_name(&speaker), text.trim())));
         self.text(side.label(), text);
     }
@@ -136,8 +137,8 @@ impl TraceWriter {
         let role = role_name(&message.role);
         let label = match (side, &message.role) {
             // Makes visible that an agent attributes text to others.
-            (Side::ModelOutput | Side::TraceOutput, Role::User) => "the output, as user",
-            (Side::ModelOutput | Side::TraceOutput, Role::System) => "the output, as system",
+            (Side::ModelOutput | Side::TraceOutput, MessageRole::User) => "the output, as user",
+            (Side::ModelOutput | Side::TraceOutput, MessageRole::System) => "the output, as system",
             _ => role,
         };
         for part in &message.parts {
@@ -145,7 +146,7 @@ impl TraceWriter {
                 Part::Text(text) if text.trim().is_empty() => {}
                 Part::Text(text) => {
                     self.rendered.insert(key(&(role, text.trim())));
-                    let is_aside = message.role == Role::System;
+                    let is_aside = message.role == MessageRole::System;
                     self.once(label, text, if is_aside { REASONING_BYTES } else { TEXT_BYTES });
                 }
                 Part::Thinking(text) => self.once("thinking", text, REASONING_BYTES),
@@ -219,12 +220,12 @@ fn result_text(result: &RecordedResult) -> String {
 }
 
 /// Returns the name of a role. A client's custom role is untrusted and is not used.
-fn role_name(role: &Role) -> &'static str {
+fn role_name(role: &MessageRole) -> &'static str {
     match role {
-        Role::System => "system",
-        Role::User => "user",
-        Role::Assistant => "agent",
-        Role::Tool => "tool",
-        Role::Other(_) => "other",
+        MessageRole::System => "system",
+        MessageRole::User => "user",
+        MessageRole::Assistant => "agent",
+        MessageRole::Tool => "tool",
+        MessageRole::Other(_) => "other",
     }
 }

@@ -153,9 +153,9 @@ fn a_message_in_pieces_is_one_model_call_counted_once() {
     let output: Value = serde_json::from_str(call.output.value().unwrap().as_str()).unwrap();
     let kinds: Vec<_> = output["content"].as_array().unwrap().iter().map(|b| &b["type"]).collect();
     assert_eq!(kinds, ["thinking", "tool_use", "tool_use"]);
-    let heard: Value =
+    let input: Value =
         serde_json::from_str(steps["req_2"].input.value().unwrap().as_str()).unwrap();
-    assert_eq!(heard.as_array().unwrap().len(), 2, "both results went in");
+    assert_eq!(input.as_array().unwrap().len(), 2, "both results went in");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 use super::{AT, RULES, event, interpret, public_rules, raw, refused, trace};
-use crate::langfuse::events::{EventError, EventPatches, Outcome};
+use crate::langfuse::events::{EventError, EventOutcome, EventPatches};
 
 #[test]
 fn ids_that_make_no_sense_are_refused() {
@@ -85,7 +85,7 @@ fn envelopes_that_make_no_sense_are_refused_one_by_one() {
         event("trace-create", r#"{"id":"t"}"#),
     ];
     let said = EventPatches::from_batch(&batch, &RULES);
-    let tell = |outcome: &Outcome| match &outcome.result {
+    let tell = |outcome: &EventOutcome| match &outcome.result {
         Ok(id) => format!("{} recorded {id}", outcome.event),
         Err(refusal) => format!("{} {refusal}", outcome.event),
     };

@@ -15,7 +15,7 @@ use crate::experiment::target::{TargetError, invalid};
 
 /// The service of agents in AWS, in host names and signatures.
 const SERVICE: &str = "bedrock-agentcore";
-/// The variable by which AWS's tools are told another address of it.
+/// The variable in which AWS's tools expect another endpoint.
 const ENDPOINT_VARIABLE: &str = "AWS_ENDPOINT_URL_BEDROCK_AGENTCORE";
 
 impl HttpTarget {

@@ -30,7 +30,7 @@ const BLIND: FormField<'_> = FormField {
 
 /// Why double review needs people who sign in.
 const ONE_PERSON: &str =
-    "1 without sign-in: browsers are told apart, people are not; turn sign-in on for more";
+    "1 without sign-in: browsers are distinguished, people are not; turn sign-in on for more";
 
 pub(super) async fn show(
     State(web): State<Web>,

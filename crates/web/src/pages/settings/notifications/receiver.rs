@@ -37,7 +37,7 @@ pub(super) fn routes() -> Router<Web> {
         .route(&at("/remove"), post(remove))
 }
 
-/// A receiver that the visitor may change: webhooks are an owner's affair.
+/// A receiver that the visitor may change: webhooks need the role owner.
 async fn theirs(web: &Web, ctx: &RequestContext, id: String) -> PageResult<NoticeReceiver> {
     ctx.viewer.may_change()?;
     let found = find(web, ctx, id).await?;
@@ -87,9 +87,9 @@ async fn drawn(
             h2 { bdi { (one.name) } }
             p { (kind_words(one.kind)) " at " code { (one.address) } }
             @if may {
-                (deed(ctx, one, "test", "Send test"))
-                @if one.kind == ReceiverKind::Webhook { (deed(ctx, one, "secret", "Rotate secret")) }
-                (deed(ctx, one, "remove", "Remove"))
+                (action_form(ctx, one, "test", "Send test"))
+                @if one.kind == ReceiverKind::Webhook { (action_form(ctx, one, "secret", "Rotate secret")) }
+                (action_form(ctx, one, "remove", "Remove"))
             }
         }
         section.settings {
@@ -142,7 +142,7 @@ const fn kind_words(kind: ReceiverKind) -> &'static str {
     }
 }
 
-fn deed(ctx: &RequestContext, one: &NoticeReceiver, what: &str, words: &str) -> Markup {
+fn action_form(ctx: &RequestContext, one: &NoticeReceiver, what: &str, words: &str) -> Markup {
     html! {
         form.inline method="post" action=(Tab::Notifications.action(ctx, &[&one.id, what])) {
             (ctx.viewer.form_token.field())
