@@ -32,9 +32,14 @@ impl Signal {
     }
 }
 
+/// Flags that do not fit each other, where only the command itself can tell.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct WrongUsage(pub(crate) String);
+
 /// Returns the exit code, and prints an error with its causes to stderr.
 ///
-/// 0 done, 1 failed, 2 wrong usage (clap's), 3 found something bad, 4 inconclusive, 5 stopped at its cost cap. A reader that went away
+/// 0 done, 1 failed, 2 wrong usage, 3 found something bad, 4 inconclusive, 5 stopped at its cost cap. A reader that went away
 /// (`ratchet … | head`) is not an error.
 pub(crate) fn code_for(outcome: anyhow::Result<Outcome>) -> ExitCode {
     match outcome {
@@ -46,7 +51,7 @@ pub(crate) fn code_for(outcome: anyhow::Result<Outcome>) -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("ratchet: {}", error_text(&error));
-            ExitCode::FAILURE
+            if error.is::<WrongUsage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }
 }

@@ -15,6 +15,8 @@ pub mod diagnosis;
 pub mod embedding;
 /// What the failures of a group have in common.
 pub mod features;
+/// Events of a week.
+pub mod events;
 /// Insertions into files as unified diffs.
 pub mod insertion;
 /// Groups of failures with the same cause and topic.
@@ -33,6 +35,8 @@ pub mod proposal;
 pub mod report;
 /// What people and judges said of a trace.
 pub mod signals;
+/// Events computed from traffic.
+pub mod traffic_events;
 /// Splits of failures by topic.
 pub mod topic;
 /// Terms of texts.

@@ -36,4 +36,4 @@ pub mod target_chat;
 /// What the items of an agent's datasets do not cover yet.
 pub mod coverage;
 
-pub(crate) use records::{EVALUATOR_VERSION, JUDGE_COST, metadata};
+pub(crate) use records::{EVALUATOR_VERSION, JUDGE_COST, RUN_NAME, metadata};

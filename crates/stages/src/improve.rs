@@ -6,6 +6,12 @@ pub mod codebase;
 mod failure_source;
 /// The weekly document of proposals.
 pub mod feedback;
+/// Commits of a repository.
+pub mod repository_log;
+/// Sessions that traffic events are computed from.
+mod traffic_sample;
+/// Events of a week that were recorded.
+mod week_events;
 
 use ratchet_agent::error::ModelError;
 use ratchet_agent::request::{CacheablePart, LlmRequest, ResponseFormat, Turn};

@@ -1,3 +1,5 @@
+use std::time::{Duration, Instant};
+
 use ratchet_core::money::Money;
 use ratchet_core::record::usage::Usage;
 use serde_json::Value;
@@ -27,7 +29,21 @@ pub struct ClaudeRun {
     pub usage: Option<Usage>,
     pub cost: Option<Money>,
     /// Calls of tools in their order, those of sub-agents included.
-    pub calls: Vec<ToolCall>,
+    pub calls: Vec<CalledClaudeTool>,
+}
+
+/// A call of a tool, and what it returned.
+#[derive(Clone, Debug)]
+pub struct CalledClaudeTool {
+    pub call: ToolCall,
+    /// Id of the call that started the sub-agent that it belongs to.
+    pub parent: Option<String>,
+    /// `None` if the run ended before the tool did.
+    pub output: Option<String>,
+    pub failed: bool,
+    /// Since the start of the program.
+    pub started: Duration,
+    pub ended: Option<Duration>,
 }
 
 /// Why a conversation has no answer.
@@ -46,10 +62,11 @@ impl ClaudeCommand {
     /// # Errors
     /// Says why there is no answer.
     pub async fn run_once(&self, slot: ProcessSlot, message: &str) -> Result<ClaudeRun, RunError> {
+        let began = Instant::now();
         let (process, lines) = self.spawn(slot)?;
         process.initialize().await?;
         process.send_user(&UserMessage::text(Uuid::new_v4(), message)).await?;
-        let read = answer(&process, lines).await;
+        let read = answer(&process, lines, began).await;
         process.end().await;
         let (report, calls, said) = read?;
         let ProviderResponse { text, model, usage, cost, .. } = report.response(&said)?;
@@ -60,7 +77,8 @@ impl ClaudeCommand {
 async fn answer(
     process: &ClaudeProcess,
     mut lines: ClaudeLines,
-) -> Result<(Report, Vec<ToolCall>, String), ClaudeError> {
+    began: Instant,
+) -> Result<(Report, Vec<CalledClaudeTool>, String), ClaudeError> {
     let (mut report, mut calls) = (Report::default(), Vec::new());
     while let Some(said) = lines.next().await {
         match said {
@@ -69,8 +87,7 @@ async fn answer(
                 if line.is("result") {
                     return Ok((report, calls, String::new()));
                 }
-                calls.extend(tool_calls(&line));
-                calls.truncate(MAX_CALLS);
+                take_calls(&mut calls, &line, began.elapsed());
             }
             FromClaude::Request(request) => {
                 process.refuse(&request, "nobody is there to answer").await?;
@@ -82,17 +99,50 @@ async fn answer(
     Ok((report, calls, "its output ended early".to_owned()))
 }
 
-fn tool_calls(line: &CliLine) -> Vec<ToolCall> {
-    if !line.is("assistant") {
-        return Vec::new();
+/// Adds the calls that a line has, and what it says of earlier ones.
+fn take_calls(calls: &mut Vec<CalledClaudeTool>, line: &CliLine, at: Duration) {
+    let (is_call, is_result) = (line.is("assistant"), line.is("user"));
+    if !is_call && !is_result {
+        return;
     }
     let message: Value = serde_json::from_str(line.raw.get()).unwrap_or_default();
-    let blocks = message["message"]["content"].as_array().into_iter().flatten();
-    let uses = blocks.filter(|block| block["type"] == "tool_use");
-    uses.map(|block| ToolCall {
-        id: block["id"].as_str().unwrap_or_default().to_owned(),
-        name: block["name"].as_str().unwrap_or_default().to_owned(),
-        input: block["input"].clone(),
-    })
-    .collect()
+    let parent = message["parent_tool_use_id"].as_str();
+    for block in message["message"]["content"].as_array().into_iter().flatten() {
+        if is_call && block["type"] == "tool_use" && calls.len() < MAX_CALLS {
+            calls.push(called(block, parent, at));
+        } else if is_result && block["type"] == "tool_result" {
+            let of = block["tool_use_id"].as_str().unwrap_or_default();
+            let Some(call) = calls.iter_mut().find(|known| known.call.id == of) else { continue };
+            call.output = Some(text_of(&block["content"]));
+            call.failed = block["is_error"] == true;
+            call.ended = Some(at);
+        }
+    }
+}
+
+fn called(block: &Value, parent: Option<&str>, at: Duration) -> CalledClaudeTool {
+    CalledClaudeTool {
+        call: ToolCall {
+            id: block["id"].as_str().unwrap_or_default().to_owned(),
+            name: block["name"].as_str().unwrap_or_default().to_owned(),
+            input: block["input"].clone(),
+        },
+        parent: parent.map(str::to_owned),
+        output: None,
+        failed: false,
+        started: at,
+        ended: None,
+    }
+}
+
+/// The text of a result, which is text or a list of parts.
+fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let texts = parts.iter().filter_map(|part| part["text"].as_str());
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
 }

@@ -3,9 +3,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use ratchet_core::calendar::Week;
+use ratchet_core::improve::events::{self, WeekEvent};
 use ratchet_core::improve::phrases::FailurePhrases;
 use ratchet_server::clock::Clock;
-use ratchet_stages::improve::{codebase, feedback};
+use ratchet_stages::improve::feedback::FeedbackInput;
+use ratchet_stages::improve::{codebase, feedback, repository_log};
 use ratchet_stages::review::review_site::ReviewSite;
 use ratchet_stages::review::weekly_metrics;
 use ratchet_stages::score::journal::Journal;
@@ -31,6 +33,12 @@ pub(crate) struct FeedbackArgs {
     /// TOML file with phrases of reviewers and agents that are added to the shipped ones
     #[arg(long, value_name = "FILE")]
     phrases: Option<PathBuf>,
+    /// Folder of a git repository whose commits are events of the week; several may be named
+    #[arg(long, value_name = "DIR")]
+    repository: Vec<PathBuf>,
+    /// File with incidents as JSON lines: {"at":"2026-11-04T10:00:00Z","text":"…","agent":"…"}
+    #[arg(long, value_name = "FILE")]
+    incidents: Option<PathBuf>,
     #[command(flatten)]
     target: ScoringArgs,
     /// Print Markdown
@@ -48,6 +56,7 @@ pub(crate) fn run(args: &FeedbackArgs) -> anyhow::Result<Outcome> {
         None => Vec::new(),
     };
     let phrases = phrases(args.phrases.as_deref())?;
+    let incidents = incidents(args.incidents.as_deref())?;
     runtime::block_on(data_target::with_scoring(
         &args.target,
         "ratchet feedback",
@@ -60,7 +69,14 @@ pub(crate) fn run(args: &FeedbackArgs) -> anyhow::Result<Outcome> {
                 None => weekly_metrics::default_week(&site, (&zone, Clock::System.now())).await?,
             };
             let (from, agent) = ((&target.source, &site), args.agent.as_deref());
-            let report = Box::pin(feedback::report(from, &week, agent, (&code, &phrases))).await?;
+            let mut events = incidents.clone();
+            for folder in &args.repository {
+                let commits = repository_log::commits(folder, &week).await;
+                events
+                    .extend(commits.with_context(|| format!("--repository {}", folder.display()))?);
+            }
+            let input = FeedbackInput { code: &code, phrases: &phrases, events: &events };
+            let report = Box::pin(feedback::report(from, &week, agent, input)).await?;
             if args.json {
                 print(&(serde_json::to_string_pretty(&report)? + "\n"))?;
             } else if args.markdown {
@@ -80,4 +96,11 @@ fn phrases(file: Option<&Path>) -> anyhow::Result<FailurePhrases> {
     let text = std::fs::read_to_string(file);
     let text = text.with_context(|| format!("--phrases {}", file.display()))?;
     shipped.extended_by(&text).with_context(|| format!("--phrases {}", file.display()))
+}
+
+fn incidents(file: Option<&Path>) -> anyhow::Result<Vec<WeekEvent>> {
+    let Some(file) = file else { return Ok(Vec::new()) };
+    let named = || format!("--incidents {}", file.display());
+    let text = std::fs::read_to_string(file).with_context(named)?;
+    events::read_incidents(&text).map_err(anyhow::Error::msg).with_context(named)
 }

@@ -16,7 +16,7 @@ use ratchet_stages::experiment::evaluators::TrialEvaluators;
 
 use crate::administration::Administration;
 use crate::data_target::{self, ProjectArgs};
-use crate::exit::{Outcome, Signal};
+use crate::exit::{Outcome, Signal, WrongUsage};
 use crate::print::print;
 use crate::runtime;
 use output::OutputFiles;
@@ -122,13 +122,12 @@ pub(crate) fn run(args: &GateArgs) -> anyhow::Result<Outcome> {
 async fn decide(args: &GateArgs, target: &Administration) -> anyhow::Result<Outcome> {
     let project = target.own_project(args.project.name()).await?;
     if !target.has_dataset(&project, &args.dataset).await? {
-        return no_dataset(args);
+        return no_dataset(args, "there is no dataset");
     }
     if args.score.is_none() && matches!(first_evaluator(args), Some(TrialEvaluator::EachAgent(_))) {
-        bail!(
-            "--score: each-agent has a score for each sub-agent; name the one that decides, such as \
-             exact@billing"
-        );
+        let why = "--score: each-agent has a score for each sub-agent; name the one that decides, such \
+                   as exact@billing";
+        return Err(WrongUsage(why.to_owned()).into());
     }
     let end = match (&args.run, &args.target) {
         (_, Some(file)) => TargetRun::new(args, file, (target, &project)).await?.run().await?,
@@ -140,6 +139,7 @@ async fn decide(args: &GateArgs, target: &Administration) -> anyhow::Result<Outc
     };
     let gate = match end {
         GateEnd::Decided(gate) => gate,
+        GateEnd::NoItems => return no_dataset(args, "there are no items in dataset"),
         GateEnd::OverBudget => return Ok(Outcome::OverBudget),
         GateEnd::Stopped => return Ok(Outcome::Stopped(Signal::Interrupt)),
     };
@@ -173,10 +173,10 @@ fn first_evaluator(args: &GateArgs) -> Option<TrialEvaluator> {
     args.evaluators.first()?.parse().ok()
 }
 
-fn no_dataset(args: &GateArgs) -> anyhow::Result<Outcome> {
+fn no_dataset(args: &GateArgs, what: &str) -> anyhow::Result<Outcome> {
     let name = &args.dataset;
     let advice = format!(
-        "there is no dataset {name:?}, so nothing was decided. Make one with 30 to 50 items: \
+        "{what} {name:?}, so nothing was decided. Make one with 30 to 50 items: \
          upload a CSV file on the page Datasets, add traces to it from their pages, or create items with \
          POST /api/public/dataset-items"
     );

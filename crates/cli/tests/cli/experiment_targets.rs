@@ -71,16 +71,24 @@ impl Setting {
     }
 
     fn run(&self, target: &str, evaluators: &[&str]) -> Launch {
+        self.run_as("only", target, evaluators)
+    }
+
+    fn run_as(&self, name: &str, target: &str, evaluators: &[&str]) -> Launch {
         let file = self.folder.path().join("agent.toml");
         std::fs::write(&file, target).unwrap();
-        let mut args = vec!["experiment", "run", "--dataset", "questions", "--run", "only"];
+        let mut args = vec!["experiment", "run", "--dataset", "questions", "--run", name];
         args.extend(evaluators.iter().flat_map(|evaluator| ["--evaluator", evaluator]));
         ask(&self.running, &args).arg("--target").arg(file)
     }
 
     /// Scores of the run's trials, by item and name.
     fn scores(&self) -> Vec<(String, String, f64)> {
-        let shown = crate::json(ask(&self.running, &["experiment", "show", "only"]));
+        self.scores_of("only")
+    }
+
+    fn scores_of(&self, run: &str) -> Vec<(String, String, f64)> {
+        let shown = crate::json(ask(&self.running, &["experiment", "show", run]));
         let trials = shown["trials"].as_array().unwrap();
         let scores = trials.iter().flat_map(|trial| {
             let item = trial["item"].as_str().unwrap().to_owned();
@@ -172,9 +180,26 @@ fn claude_works_in_a_fresh_workspace_and_its_tools_are_judged() {
     let values: Vec<f64> = setting.scores().iter().map(|(_, _, value)| *value).collect();
     assert_eq!(values, [1.0, 1.0]);
     assert!(!notes.join("copy.txt").exists(), "the template stays as it is");
-    let root = &setting.trace()["observations"][0];
+    let trace = setting.trace();
+    let of_type = |kind: &str| -> Vec<Value> {
+        let all = trace["observations"].as_array().unwrap().iter();
+        all.filter(|step| step["type"] == kind).cloned().collect()
+    };
+    let root = &of_type("GENERATION")[0];
     assert_eq!(root["model"], "claude-sonnet-5", "{root}");
     assert!(root["usageDetails"]["output"].as_u64().unwrap() >= 30, "{root}");
+    let calls = of_type("TOOL");
+    assert_eq!(calls.len(), 2, "{trace}");
+    let last = calls.iter().find(|call| call["input"]["command"] == "cat copy.txt").unwrap();
+    assert_eq!(last["parentObservationId"], root["id"]);
+    assert!(last["output"].as_str().unwrap().contains("Ship on Friday"), "{last}");
+    assert!(last["latency"].as_f64().unwrap() >= 0.0, "{last}");
+    // An answer from the cache is judged by the recorded calls, and the program is not started.
+    let asked = model.requests().len();
+    let again = with_claude(setting.run_as("again", target, &evaluators), &model).arg("--cache");
+    assert_eq!(crate::json(again)["done"], 1);
+    let values: Vec<f64> = setting.scores_of("again").iter().map(|(_, _, value)| *value).collect();
+    assert_eq!((values, model.requests().len()), (vec![1.0, 1.0], asked));
 }
 
 fn with_claude(launch: Launch, model: &ScriptedModel) -> Launch {
@@ -331,6 +356,10 @@ fn an_agent_of_strands_behind_agentcore_is_judged_by_its_spans() {
             score("item-1", "trajectory", 0.0),
         ]
     );
+    // Answers from the cache are judged by the same spans, and our own root above them is no agent.
+    let again = setting.run_as("again", target, &evaluators).env("AGENT_URL", &app.url);
+    assert_eq!(crate::json(again.arg("--cache"))["done"], 2);
+    assert_eq!(setting.scores_of("again"), setting.scores());
     let trace = setting.trace();
     let names: Vec<&str> = trace["observations"]
         .as_array()

@@ -84,3 +84,66 @@ fn the_document_names_cause_file_and_evidence_in_the_agreed_json() {
         serde_json::from_str(&printed(feedback(data.path(), &["--json", "--agent", "x"]))).unwrap();
     assert_eq!(other["proposals"], json!([]));
 }
+
+fn git(folder: &Path, args: &[&str], at: &str) {
+    let name = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-C"];
+    let status = std::process::Command::new("git")
+        .args(name)
+        .arg(folder)
+        .args(args)
+        .env("GIT_AUTHOR_DATE", at)
+        .env("GIT_COMMITTER_DATE", at)
+        .status();
+    assert!(status.unwrap().success(), "git {args:?}");
+}
+
+#[test]
+fn the_events_of_the_week_are_commits_incidents_releases_and_changes_in_traffic() {
+    let data = folder();
+    let mut lines = String::new();
+    for n in 0..120 {
+        let is_of_week = n >= 80;
+        let (day, release) = if is_of_week { (3, "1.1") } else { (1 - 7 + 31, "1.0") };
+        let month = if is_of_week { "11" } else { "10" };
+        let at =
+            |second: u32| format!("2026-{month}-{day:02}T{:02}:{:02}:{second:02}Z", n / 12, n % 12);
+        let failed = is_of_week && n % 2 == 0;
+        let trace = json!({
+            "id": format!("trace-{n}"), "timestamp": at(0), "name": "support-bot", "release": release,
+            "sessionId": format!("session-{n}"), "environment": "production",
+            "input": "Where is my parcel?", "output": "It arrives today.",
+        });
+        let tool = json!({
+            "id": format!("tool-{n}"), "traceId": format!("trace-{n}"), "type": "TOOL",
+            "name": "track_parcel", "startTime": at(1), "endTime": at(2), "environment": "production",
+            "level": if failed { "ERROR" } else { "DEFAULT" },
+        });
+        lines += &format!("{trace}\n{tool}\n");
+    }
+    let file = data.path().join("weeks.jsonl");
+    fs::write(&file, lines).unwrap();
+    printed(ratchet(&["import", "jsonl"]).arg(&file).arg("--data").arg(data.path()));
+    let repository = folder();
+    git(repository.path(), &["init", "--quiet"], "");
+    for (text, at) in
+        [("Too early", "2026-10-20T10:00:00Z"), ("New carrier API", "2026-11-02T10:00:00Z")]
+    {
+        git(repository.path(), &["commit", "--quiet", "--allow-empty", "--message", text], at);
+    }
+    let incidents = data.path().join("incidents.jsonl");
+    fs::write(&incidents, "{\"at\":\"2026-11-04T10:00:00Z\",\"text\":\"Carrier down\"}\n").unwrap();
+    let (repository, incidents) =
+        (repository.path().to_str().unwrap(), incidents.to_str().unwrap());
+    let args = ["--json", "--repository", repository, "--incidents", incidents];
+    let json: Value = serde_json::from_str(&printed(feedback(data.path(), &args))).unwrap();
+    let events = json["events"].as_array().unwrap();
+    let kinds: Vec<&str> = events.iter().map(|event| event["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["commit", "release", "incident", "tool-errors"], "{json:#}");
+    assert!(events[0]["text"].as_str().unwrap().ends_with(": New carrier API"), "{json:#}");
+    assert_eq!(events[1]["text"], "First trace of release 1.1");
+    let broken = "Error rate of track_parcel rose from 0% to 50% (n 40 sessions, before 80)";
+    assert_eq!((&events[3]["agent"], &events[3]["text"]), (&json!("support-bot"), &json!(broken)));
+    let wrong = feedback(data.path(), &["--repository", data.path().to_str().unwrap()]).run();
+    assert_eq!(wrong.code, Some(1));
+    assert!(wrong.stderr.contains("--repository"), "{}", wrong.stderr);
+}

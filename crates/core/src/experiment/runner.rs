@@ -97,10 +97,28 @@ pub struct TrialResult {
     pub output_tokens: Option<u64>,
     /// In US dollars, if the target reports it.
     pub cost: Option<f64>,
+    /// Calls of tools, if the target reports them itself.
+    pub calls: Vec<ReportedCall>,
     /// Verdicts of the evaluators.
     pub scores: Vec<TrialScore>,
     /// Evaluators that failed: there is an answer, and no verdict on it.
     pub not_judged: Vec<MissingVerdict>,
+}
+
+/// A call of a tool that a target reports with its answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReportedCall {
+    pub id: String,
+    /// Id of the call that started the sub-agent that it belongs to.
+    pub parent: Option<String>,
+    pub name: String,
+    pub input: Value,
+    /// What the tool returned; `None` if it did not end.
+    pub output: Option<String>,
+    pub failed: bool,
+    /// Since the start of the target's call.
+    pub started_ms: u64,
+    pub ended_ms: Option<u64>,
 }
 
 /// An evaluator that failed to judge an answer.

@@ -2,6 +2,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::runner::ReportedCall;
 use crate::id::ObservationId;
 use crate::judge::code_evaluator::EvaluatedCall;
 use crate::payload::Payload;
@@ -51,8 +52,9 @@ impl CalledTool {
 impl Trajectory {
     /// Reads it from the observations of a trace.
     ///
-    /// A sub-agent is an agent within another one or within a tool. Where there is none, the agents
-    /// that were called directly are: then no agent chose among them, but a program.
+    /// A sub-agent is an agent within another one or within a tool, or a tool that starts one. Where
+    /// there is none, the agents that were called directly are: then no agent chose among them, but a
+    /// program.
     pub fn of_observations(steps: &[Observation]) -> Self {
         let mut steps: Vec<&Observation> = steps.iter().collect();
         steps.sort_by(|one, other| (one.start, &one.id).cmp(&(other.start, &other.id)));
@@ -65,8 +67,8 @@ impl Trajectory {
         let (nested, direct): (Vec<&Observation>, Vec<&Observation>) =
             agents.copied().partition(|step| ancestors(step, &by_id).any(is_worker));
         let chosen = if nested.is_empty() { direct } else { nested };
-        let agent = |top: &Observation| SubAgent {
-            name: agent_name(top),
+        let agent = |(name, top): (String, &Observation)| SubAgent {
+            name,
             observation: Some(top.id.clone()),
             input: input(top).unwrap_or_default(),
             output: output(top),
@@ -76,30 +78,58 @@ impl Trajectory {
                 .filter_map(|step| tool(step))
                 .collect(),
         };
+        let started: Vec<(String, &Observation)> =
+            steps.iter().filter_map(|step| Some((started_agent(&tool(step)?)?, *step))).collect();
+        // Where tools start sub-agents and these are recorded too, each counts once.
+        let chosen: Vec<(String, &Observation)> = if started.is_empty() {
+            chosen.into_iter().map(|top| (agent_name(top), top)).collect()
+        } else {
+            started
+        };
         Self {
             agents: chosen.into_iter().map(agent).collect(),
             calls: steps.iter().filter_map(|step| tool(step)).collect(),
         }
     }
 
-    /// Reads it from calls that a target reports itself.
-    pub fn of_calls(calls: impl IntoIterator<Item = (String, Value)>) -> Self {
-        let mut trajectory = Self::default();
-        for (name, input) in calls {
-            let agent = input.get("subagent_type").and_then(Value::as_str);
-            if let Some(agent) = agent.filter(|_| AGENT_TOOLS.contains(&name.as_str())) {
-                trajectory.agents.push(SubAgent {
-                    name: agent.to_owned(),
-                    observation: None,
-                    input: input.clone(),
-                    output: None,
-                    calls: Vec::new(),
-                });
-            }
-            trajectory.calls.push(CalledTool { name, arguments: Some(input) });
+    /// Reads it from calls that a target reports itself. `observation` tells where a call is recorded.
+    pub fn of_calls(
+        calls: &[ReportedCall],
+        observation: impl Fn(&str) -> Option<ObservationId>,
+    ) -> Self {
+        let parents: HashMap<&str, Option<&str>> =
+            calls.iter().map(|call| (call.id.as_str(), call.parent.as_deref())).collect();
+        let is_below = |call: &ReportedCall, top: &str| {
+            let parent = |id: &&str| parents.get(id).copied().flatten();
+            std::iter::successors(call.parent.as_deref(), parent)
+                .take(calls.len())
+                .any(|above| above == top)
+        };
+        let agent = |top: &ReportedCall| {
+            let below = calls.iter().filter(|call| is_below(call, &top.id));
+            Some(SubAgent {
+                name: started_agent(&reported(top))?,
+                observation: observation(&top.id),
+                input: top.input.clone(),
+                output: top.output.as_ref().map(|text| text.trim_end().to_owned()),
+                calls: below.map(reported).collect(),
+            })
+        };
+        Self {
+            agents: calls.iter().filter_map(agent).collect(),
+            calls: calls.iter().map(reported).collect(),
         }
-        trajectory
     }
+}
+
+fn reported(call: &ReportedCall) -> CalledTool {
+    CalledTool { name: call.name.clone(), arguments: Some(call.input.clone()) }
+}
+
+/// The sub-agent that a tool starts.
+fn started_agent(call: &CalledTool) -> Option<String> {
+    let named = call.arguments.as_ref()?.get("subagent_type").and_then(Value::as_str);
+    named.filter(|_| AGENT_TOOLS.contains(&call.name.as_str())).map(str::to_owned)
 }
 
 /// The observations above one; as many as there are at most, so that a loop of parents ends.
@@ -196,12 +226,22 @@ mod tests {
 
     #[test]
     fn a_task_of_claude_chooses_a_sub_agent() {
+        let call = |id: &str, parent: Option<&str>, name: &str, input: Value| ReportedCall {
+            id: id.to_owned(),
+            parent: parent.map(str::to_owned),
+            name: name.to_owned(),
+            input,
+            output: Some("Done.\n".to_owned()),
+            ..ReportedCall::default()
+        };
         let calls = [
-            ("Task".to_owned(), json!({ "subagent_type": "planner", "prompt": "plan" })),
-            ("Read".to_owned(), json!({ "file_path": "x" })),
+            call("a", None, "Task", json!({ "subagent_type": "planner", "prompt": "plan" })),
+            call("b", Some("a"), "Read", json!({ "file_path": "x" })),
+            call("c", None, "Read", json!({ "file_path": "y" })),
         ];
-        let found = Trajectory::of_calls(calls);
-        assert_eq!(found.agents.first().map(|agent| agent.name.as_str()), Some("planner"));
-        assert_eq!(found.calls.len(), 2);
+        let found = Trajectory::of_calls(&calls, |_| None);
+        let [planner] = found.agents.as_slice() else { panic!("{found:?}") };
+        assert_eq!((planner.name.as_str(), planner.output.as_deref()), ("planner", Some("Done.")));
+        assert_eq!((planner.calls.len(), found.calls.len()), (1, 3));
     }
 }

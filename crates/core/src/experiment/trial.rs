@@ -60,6 +60,15 @@ impl CallTrace {
         Ok(Self { trace, root, session: String::new() })
     }
 
+    /// Returns the id of the observation of a call that the target reports.
+    ///
+    /// # Errors
+    /// Fails only if the digest is all zeros, which is no id.
+    pub fn step(&self, call: &str) -> Result<ObservationId, IdError> {
+        let digest = Sha256::digest(format!("ratchet-step\n{}\n{call}", self.trace));
+        ObservationId::from_otel(digest.get(..SPAN_BYTES).unwrap_or_default())
+    }
+
     /// Returns the `traceparent` header that makes spans of a target join the trace.
     pub fn traceparent(&self) -> String {
         format!("00-{}-{}-01", self.trace, self.root)

@@ -16,6 +16,9 @@ pub struct ObservedTrace {
     pub release: Option<String>,
     pub model: Option<String>,
     pub user: Option<String>,
+    /// From the first start to the last end of its observations.
+    pub latency_seconds: Option<f64>,
+    pub cost_dollars: Option<f64>,
     /// Names of the agents that worked on it, the outermost first.
     pub agents: Vec<String>,
     /// Names of the prompts that its model steps used.

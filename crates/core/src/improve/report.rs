@@ -1,11 +1,13 @@
 use serde::Serialize;
-use serde_json::Value;
 
+use super::events::WeekEvent;
 use super::proposal::{Effort, Proposal};
 use crate::review::metrics::MetricName;
 use crate::review::weekly::{WeeklyMetrics, change_text, value_text};
 
 const WIDE: &str = "══════════════════════════════════════════════════════════════";
+/// What computed events are worth.
+const FALSE_ALARMS: &str = "(changes in traffic: at most 1 of 20 quarters has a false one)";
 const THIN: &str = "──────────────────────────────────────────────────────────────";
 
 /// The weekly document.
@@ -18,7 +20,7 @@ pub struct FeedbackReport {
     /// Highest priority first.
     pub proposals: Vec<Proposal>,
     /// Events of the week.
-    pub events: Vec<Value>,
+    pub events: Vec<WeekEvent>,
     /// Traces that were not read because there were too many: the oldest.
     pub left_out: usize,
     #[serde(skip)]
@@ -50,12 +52,12 @@ impl FeedbackReport {
         }
         text += &format!("\n{WIDE}\n  EVENTS THIS WEEK\n");
         for event in &self.events {
-            let shown = event.get("text").and_then(Value::as_str).unwrap_or_default();
-            text += &format!("  - {shown}\n");
+            text += &format!("  - {}\n", event.line());
         }
         if self.events.is_empty() {
-            text += "  none recorded\n";
+            text += "  none\n";
         }
+        text += &format!("  {FALSE_ALARMS}\n");
         printable(&format!("{text}{WIDE}\n"))
     }
 
@@ -66,6 +68,11 @@ impl FeedbackReport {
             escaped(&self.agents.join(", ")),
             self.week
         );
+        for (agent, metrics) in &self.metrics {
+            let lines = snapshot(metrics);
+            let shown = lines.lines().map(|line| format!("- {}\n", escaped(line.trim())));
+            text += &format!("\n## Metrics of {}\n\n{}", escaped(agent), shown.collect::<String>());
+        }
         for (number, proposal) in (1..).zip(&self.proposals) {
             let Proposal { title, reason, change, .. } = proposal;
             text +=
@@ -90,6 +97,14 @@ impl FeedbackReport {
                 text += &format!("\n{}", lines.collect::<String>());
             }
         }
+        text += "\n## Events of the week\n\n";
+        for event in &self.events {
+            text += &format!("- {}\n", escaped(&event.line()));
+        }
+        if self.events.is_empty() {
+            text += "None.\n";
+        }
+        text += &format!("\n{}\n", escaped(FALSE_ALARMS));
         printable(&text)
     }
 }

@@ -275,12 +275,38 @@ pub struct TrialResultForm {
     pub output_tokens: Option<u64>,
     /// In US dollars, if the target reports it.
     pub cost: Option<f64>,
+    /// Calls of tools, if the target reports them itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<ReportedCallForm>,
     /// Verdicts of the evaluators.
     #[serde(default)]
     pub scores: Vec<TrialScoreView>,
     /// Evaluators that failed: there is an answer, and no verdict on it.
     #[serde(default)]
     pub not_judged: Vec<MissingVerdictView>,
+}
+
+/// A call of a tool that a target reports with its answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = ReportedCall)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReportedCallForm {
+    pub id: String,
+    /// Id of the call that started the sub-agent that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    pub name: String,
+    #[serde(default)]
+    pub input: Value,
+    /// What the tool returned; null if it did not end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    #[serde(default)]
+    pub failed: bool,
+    /// Milliseconds since the start of the call.
+    pub started_ms: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_ms: Option<u64>,
 }
 
 /// An evaluator that failed to judge an answer.

@@ -19,6 +19,7 @@ use ratchet_core::experiment::evaluator::{
 };
 use ratchet_core::experiment::runner::{MissingVerdict, TrialCall, TrialScore};
 use ratchet_core::experiment::trajectory::{CalledTool, SubAgent, Trajectory};
+use ratchet_core::experiment::trial::CallTrace;
 use ratchet_core::gate::stored_answer::StoredAnswer;
 use ratchet_core::judge::code_evaluator::{
     CodeEvaluation, CodeEvaluator, CodeVerdict, EvaluatedCall, EvaluatedCase,
@@ -294,8 +295,8 @@ impl TrialEvaluators {
     ) -> Option<Trajectory> {
         let opened = self.opened.as_ref()?;
         if let Some(calls) = &answer.calls {
-            let calls = calls.iter().map(|call| (call.name.clone(), call.input.clone()));
-            return Some(Trajectory::of_calls(calls));
+            let own = CallTrace::of(&trial.id, trial.lease, call).ok()?;
+            return Some(Trajectory::of_calls(calls, |id| own.step(id).ok()));
         }
         if !self.all.iter().any(TrialEvaluator::reads_trace) {
             return None;
@@ -313,7 +314,9 @@ impl TrialEvaluators {
         let Some(expected) = expected.and_then(|agents| agents.get(&agent.name)) else {
             return Ok(None);
         };
-        let observation = agent.observation.as_ref().map(ToString::to_string);
+        // What worked on a cached answer is recorded in the trace of that answer.
+        let own = agent.observation.as_ref().filter(|_| trial.cached.is_none());
+        let observation = own.map(ToString::to_string);
         let name = format!("{}@{}", evaluator.score_name(), agent.name);
         let Some(output) = &agent.output else {
             let comment = Some("the sub-agent did not answer".to_owned());

@@ -1,10 +1,11 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use ratchet_core::catalog::experiment::{ExperimentItem, ExperimentMetadata, TimeSpan};
 use ratchet_core::environment::Environment;
 use ratchet_core::experiment::evaluator::TrialEvaluator;
 use ratchet_core::experiment::plan::ExperimentPlan;
-use ratchet_core::experiment::runner::{TrialResult, TrialScore};
+use ratchet_core::experiment::runner::{ReportedCall, TrialResult, TrialScore};
 use ratchet_core::experiment::trial::CallTrace;
 use ratchet_core::id::{ObservationId, ScoreId, TraceId};
 use ratchet_core::money::Money;
@@ -27,6 +28,8 @@ use serde_json::{Value, json};
 use super::service::{ExperimentError, TrialPayload};
 use crate::record::scores::write_with;
 
+/// Metadata of the trace of a trial that names its run.
+pub(crate) const RUN_NAME: &str = "ratchet.experiment.run";
 /// Metadata of a score that names its evaluator's version.
 pub(crate) const EVALUATOR_VERSION: &str = "evaluator_version";
 /// Metadata of a score with what its judge cost, in US dollars.
@@ -39,6 +42,7 @@ pub(super) struct Recorded {
     pub(super) latency_ms: u64,
     trace_patch: TracePatch,
     root: ObservationPatch,
+    calls: Vec<ObservationPatch>,
     item: ExperimentItem,
     scores: Vec<ScoreDraft>,
 }
@@ -101,7 +105,8 @@ pub(super) fn of(
         recorded_at: now,
     };
     let latency_ms = u64::try_from(end.since(start) / 1_000_000).unwrap_or(0);
-    Ok(Recorded { trace: call.trace, latency_ms, trace_patch, root, item: tried, scores })
+    let calls = calls(&call, result, start, (stamp, environment.as_ref()))?;
+    Ok(Recorded { trace: call.trace, latency_ms, trace_patch, root, calls, item: tried, scores })
 }
 
 /// Writes records in one commit.
@@ -119,10 +124,43 @@ pub(super) async fn write(
     for one in all {
         batch.traces.push(one.trace_patch);
         batch.observations.push(one.root);
+        batch.observations.extend(one.calls);
         batch.experiment_items.push(one.item);
         scores.extend(one.scores);
     }
     Ok(write_with((&store.telemetry, &store.catalog), batch, scores).await?)
+}
+
+/// The calls of tools that a target reports, below the root; those of a sub-agent below the call that
+/// started it.
+fn calls(
+    trace: &CallTrace,
+    result: &TrialResult,
+    start: Timestamp,
+    (stamp, environment): (Stamp, Option<&Environment>),
+) -> Result<Vec<ObservationPatch>, ExperimentError> {
+    let known: BTreeSet<&str> = result.calls.iter().map(|call| call.id.as_str()).collect();
+    let step = |id: &str| trace.step(id).map_err(|why| invalid("calls", why.to_string()));
+    let at = |millis: u64| start.plus(Duration::from_millis(millis));
+    let text = |text: &String| Payload::Json(Json::from_value(&json!(text)));
+    let patch = |call: &ReportedCall| {
+        let parent = call.parent.as_deref().filter(|parent| known.contains(parent));
+        let parent = parent.map_or_else(|| Ok(trace.root.clone()), step)?;
+        let level = if call.failed { Level::Error } else { Level::Default };
+        Ok(ObservationPatch {
+            kind: Field::new(ObservationKind::Tool, stamp),
+            name: Field::new(call.name.clone(), stamp),
+            parent: Field::new(parent, stamp),
+            start: Earliest(Some(at(call.started_ms))),
+            end: Latest(call.ended_ms.map(at)),
+            level: Field::new(level, stamp),
+            environment: Field::if_some(environment.cloned(), stamp),
+            input: Field::new(Payload::Json(Json::from_value(&call.input)), stamp),
+            output: Field::if_some(call.output.as_ref().map(text), stamp),
+            ..ObservationPatch::new(step(&call.id)?, Some(trace.trace.clone()))
+        })
+    };
+    result.calls.iter().map(patch).collect()
 }
 
 fn experiment(run: &ExperimentRun, plan: &ExperimentPlan) -> ExperimentMetadata {
@@ -153,7 +191,7 @@ fn facts(
     result: &TrialResult,
 ) -> [(&'static str, Value); 6] {
     [
-        ("ratchet.experiment.run", json!(run.name)),
+        (RUN_NAME, json!(run.name)),
         ("ratchet.experiment.item", json!(payload.item)),
         ("ratchet.experiment.repeat", json!(payload.repeat)),
         ("ratchet.experiment.target", json!(plan.target.name)),

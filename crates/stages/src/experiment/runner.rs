@@ -8,11 +8,13 @@ use futures_util::{FutureExt as _, StreamExt as _};
 use ratchet_core::backoff::{Backoff, FailedAttempt};
 use ratchet_core::experiment::plan::ExperimentProgress;
 use ratchet_core::experiment::runner::{
-    ClaimOrder, ClaimedTrials, LeaseOutcome, LeaseRenewal, LeaseRenewals, TrialCall, TrialResult,
+    ClaimOrder, ClaimedTrials, LeaseOutcome, LeaseRenewal, LeaseRenewals, ReportedCall, TrialCall,
+    TrialResult,
 };
 use ratchet_core::experiment::trial::CallTrace;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::backoff_clock::BackoffClock;
+use serde_json::json;
 use tokio::sync::Mutex;
 
 use super::evaluators::{TrialEvaluators, TrialJudgement};
@@ -33,6 +35,9 @@ const RETRY: Backoff = Backoff {
     max_retry_after: Duration::from_secs(120),
     max_elapsed: Duration::MAX,
 };
+/// Calls of tools of an answer that are recorded, and how long their inputs and outputs may be.
+const MAX_CALLS: usize = 200;
+const MAX_CALL_BYTES: usize = 4_000;
 /// Attempts to reach a host that does not answer: about a minute.
 const HOST_ATTEMPTS: u32 = 12;
 
@@ -181,6 +186,7 @@ impl ExperimentRunner {
             input_tokens: answer.and_then(|answer| answer.input_tokens),
             output_tokens: answer.and_then(|answer| answer.output_tokens),
             cost: answer.and_then(|answer| answer.cost),
+            calls: answer.and_then(|answer| answer.calls.clone()).map(bounded).unwrap_or_default(),
             answer: ended.ok().map(|answer| answer.text),
             scores,
             not_judged,
@@ -273,6 +279,20 @@ impl ExperimentRunner {
             }
         }
     }
+}
+
+/// The calls that are recorded: the first ones, without long inputs and ends of long outputs.
+fn bounded(mut calls: Vec<ReportedCall>) -> Vec<ReportedCall> {
+    calls.truncate(MAX_CALLS);
+    for call in &mut calls {
+        if call.input.to_string().len() > MAX_CALL_BYTES {
+            call.input = json!({ "omitted": format!("longer than {MAX_CALL_BYTES} bytes") });
+        }
+        if let Some(output) = &mut call.output {
+            output.truncate(output.floor_char_boundary(MAX_CALL_BYTES));
+        }
+    }
+    calls
 }
 
 fn lease_of(id: &str, lease: u64, new_call: bool) -> LeaseRenewal {

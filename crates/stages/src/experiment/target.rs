@@ -17,9 +17,8 @@ use std::time::Duration;
 
 use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_agent::environment::Variables;
-use ratchet_agent::request::ToolCall;
 use ratchet_core::experiment::plan::PlannedTarget;
-use ratchet_core::experiment::runner::TrialCall;
+use ratchet_core::experiment::runner::{ReportedCall, TrialCall};
 use ratchet_core::experiment::target::{
     InvalidTarget, MissingVariable, Target, TargetEnvironment, TargetKind,
 };
@@ -76,7 +75,7 @@ pub struct TargetAnswer {
     /// In US dollars.
     pub cost: Option<f64>,
     /// Calls of tools in their order, if the target reports them itself.
-    pub calls: Option<Vec<ToolCall>>,
+    pub calls: Option<Vec<ReportedCall>>,
 }
 
 /// Why a call has no answer.

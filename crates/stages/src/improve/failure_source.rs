@@ -49,47 +49,61 @@ impl AgentNames {
         Self(named.collect())
     }
 
-    fn of<'a>(&'a self, name: &'a str) -> &'a str {
+    pub(super) fn of<'a>(&'a self, name: &'a str) -> &'a str {
         self.0.get(name).map_or(name, String::as_str)
+    }
+
+    /// The agent of a trace.
+    pub(super) fn of_trace<'a>(&'a self, trace: &'a TraceRef) -> &'a str {
+        trace.agent.as_ref().map_or(UNNAMED, |name| self.of(name))
     }
 }
 
-/// Reads the weeks up to the reported one, by agent, the reported one first. `weights` are the inverse probabilities of drawn
+/// The traces and signals of the reported week and of those before it.
+pub(super) struct WeekRecords {
+    /// Production traces with the weeks since, the reported week first.
+    pub(super) refs: Vec<(usize, TraceRef)>,
+    pub(super) said: BTreeMap<TraceId, Signals>,
+}
+
+impl WeekRecords {
+    pub(super) async fn read(source: &Source, week: &Week) -> SourceResult<Self> {
+        let weeks: Vec<Week> =
+            std::iter::successors(Some(week.clone()), |week| Some(week.before()))
+                .take(WEEKS_BEFORE + 1)
+                .collect();
+        let from = weeks.last().map(Week::start);
+        let refs = refs(source, TimeWindow { from, to: Some(week.end()) }).await?;
+        let between = TimeWindow { from, to: None };
+        let scores = source.all_scores(&ScoreFilter { between, ..ScoreFilter::default() }).await?;
+        Ok(Self { refs: newest_first(refs, &weeks), said: by_trace(&scores) })
+    }
+}
+
+/// Reads the traces by agent, the reported week first. `weights` are the inverse probabilities of drawn
 /// traces.
 pub(super) async fn collect(
     source: &Source,
-    week: &Week,
     (agent, names): (Option<&str>, &AgentNames),
+    records: &WeekRecords,
     weights: &BTreeMap<String, f64>,
 ) -> SourceResult<BTreeMap<String, AgentTraces>> {
-    let weeks: Vec<Week> = std::iter::successors(Some(week.clone()), |week| Some(week.before()))
-        .take(WEEKS_BEFORE + 1)
-        .collect();
-    let from = weeks.last().map(Week::start);
-    let refs = refs(source, TimeWindow { from, to: Some(week.end()) }).await?;
-    let scores = source
-        .all_scores(&ScoreFilter {
-            between: TimeWindow { from, to: None },
-            ..ScoreFilter::default()
-        })
-        .await?;
-    let said = by_trace(&scores);
     let (mut scored, mut unscored) = (0, 0);
     let mut found: BTreeMap<String, AgentTraces> = BTreeMap::new();
-    for (weeks_ago, trace) in newest_first(refs, &weeks) {
-        let name = trace.agent.as_ref().map_or(UNNAMED, |name| names.of(name)).to_owned();
+    for (weeks_ago, trace) in &records.refs {
+        let name = names.of_trace(trace).to_owned();
         if agent.is_some_and(|agent| names.of(agent) != name) {
             continue;
         }
         let of_agent = found.entry(name).or_default();
-        of_agent.traffic += usize::from(weeks_ago == 0);
-        let signals = said.get(&trace.trace).cloned();
+        of_agent.traffic += usize::from(*weeks_ago == 0);
+        let signals = records.said.get(&trace.trace);
         let (count, most) = if signals.is_some() {
             (&mut scored, MAX_SCORED)
         } else {
             (&mut unscored, MAX_UNSCORED)
         };
-        if signals.is_none() && weeks_ago > 0 {
+        if signals.is_none() && *weeks_ago > 0 {
             continue;
         }
         *count += 1;
@@ -98,12 +112,12 @@ pub(super) async fn collect(
             continue;
         }
         let Some(observed) = observe(source, &trace.trace).await? else { continue };
-        let signals = signals.unwrap_or_default();
+        let signals = signals.cloned().unwrap_or_default();
         of_agent.traces.push(ObservedTrace {
-            session: trace.session.map(|session| session.to_string()),
-            user: trace.user,
-            release: trace.release,
-            weeks_ago,
+            session: trace.session.as_ref().map(ToString::to_string),
+            user: trace.user.clone(),
+            release: trace.release.clone(),
+            weeks_ago: *weeks_ago,
             weight: weight(&signals, weights.get(&trace.trace.to_string())),
             signals,
             ..observed
@@ -161,7 +175,7 @@ fn by_trace(scores: &[Score]) -> BTreeMap<TraceId, Signals> {
 }
 
 /// Reads the content of a trace.
-async fn observe(source: &Source, id: &TraceId) -> SourceResult<Option<ObservedTrace>> {
+pub(super) async fn observe(source: &Source, id: &TraceId) -> SourceResult<Option<ObservedTrace>> {
     let Some(trace) = source.trace(id).await? else { return Ok(None) };
     let asked = ObservationFilter { trace: Some(id.clone()), ..ObservationFilter::default() };
     let mut observations = Vec::new();
@@ -198,8 +212,25 @@ async fn observe(source: &Source, id: &TraceId) -> SourceResult<Option<ObservedT
         agents: agents(&observations),
         prompts: prompts(&observations),
         model: model_step.and_then(|one| one.model.clone()),
+        latency_seconds: latency(&observations),
+        cost_dollars: cost(&observations),
         ..ObservedTrace::default()
     }))
+}
+
+/// Seconds from the first start to the last end.
+fn latency(observations: &[Observation]) -> Option<f64> {
+    let start = observations.iter().map(|one| one.start).min()?;
+    let end = observations.iter().filter_map(|one| one.end).max()?;
+    #[expect(clippy::cast_precision_loss, reason = "a duration")]
+    let seconds = end.since(start) as f64 / 1e9;
+    (seconds >= 0.0).then_some(seconds)
+}
+
+/// The sum of the costs that are known; `None` without one.
+fn cost(observations: &[Observation]) -> Option<f64> {
+    let costs = observations.iter().filter_map(|one| one.cost.as_ref());
+    costs.map(|cost| cost.total().dollars()).reduce(|sum, cost| sum + cost)
 }
 
 /// The last text of a role in a payload; of payloads without roles all text.

@@ -2,15 +2,27 @@ use std::collections::BTreeMap;
 
 use ratchet_core::calendar::Week;
 use ratchet_core::improve::code::CodeFile;
+use ratchet_core::improve::events::{self, WeekEvent};
 use ratchet_core::improve::phrases::FailurePhrases;
 use ratchet_core::improve::proposal::{ProposalInput, propose, sort};
 use ratchet_core::improve::report::FeedbackReport;
-use serde_json::Value;
+use ratchet_core::improve::traffic_events::traffic_events;
 
-use super::failure_source::{AgentNames, UNNAMED, collect};
+use super::failure_source::{AgentNames, UNNAMED, WeekRecords, collect};
+use super::traffic_sample::sample;
+use super::week_events::recorded;
 use crate::review::review_site::{ReviewSite, ReviewSiteResult};
 use crate::review::weekly_metrics::{MetricsFilter, metrics};
 use crate::source::Source;
+
+/// What is not recorded and is read elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub struct FeedbackInput<'a> {
+    pub code: &'a [CodeFile],
+    pub phrases: &'a FailurePhrases,
+    /// Commits and incidents; those of other weeks are left out.
+    pub events: &'a [WeekEvent],
+}
 
 /// Creates the weekly document: reads traces, scores and draws, and writes nothing.
 ///
@@ -20,16 +32,17 @@ pub async fn report(
     (source, site): (&Source, &ReviewSite),
     week: &Week,
     agent: Option<&str>,
-    (code, phrases): (&[CodeFile], &FailurePhrases),
+    input: FeedbackInput<'_>,
 ) -> ReviewSiteResult<FeedbackReport> {
     let weights = weights(site, week).await?;
     let names = AgentNames::new(site.catalog.agents(site.project.clone()).await?);
-    let found = collect(source, week, (agent, &names), &weights).await?;
+    let records = WeekRecords::read(source, week).await?;
+    let found = collect(source, (agent, &names), &records, &weights).await?;
     let mut report = FeedbackReport {
         week: week.days().0,
         agents: Vec::new(),
         proposals: Vec::new(),
-        events: events(),
+        events: Vec::new(),
         left_out: 0,
         metrics: Vec::new(),
     };
@@ -43,8 +56,8 @@ pub async fn report(
             agent: &agent,
             traces,
             traffic,
-            code,
-            phrases,
+            code: input.code,
+            phrases: input.phrases,
         }));
         report.left_out += of_agent.left_out;
         // Metrics select by name: traces without one have metrics only where nothing else has.
@@ -56,12 +69,30 @@ pub async fn report(
         report.agents.push(agent);
     }
     sort(&mut report.proposals);
+    report.events = week_events((source, site), week, (agent, &names), (&records, input)).await?;
     Ok(report)
 }
 
-/// Events of the week: none are computed yet.
-const fn events() -> Vec<Value> {
-    Vec::new()
+/// What happened in the week, by time, then what was computed from its traffic.
+async fn week_events(
+    (source, site): (&Source, &ReviewSite),
+    week: &Week,
+    (agent, names): (Option<&str>, &AgentNames),
+    (records, input): (&WeekRecords, FeedbackInput<'_>),
+) -> ReviewSiteResult<Vec<WeekEvent>> {
+    let agent = agent.map(|agent| names.of(agent));
+    let mut found = recorded(site, week, (records, names)).await?;
+    let is_of_week = |event: &&WeekEvent| week.start() <= event.at && event.at < week.end();
+    found.extend(input.events.iter().filter(is_of_week).cloned());
+    let is_asked = |event: &WeekEvent| {
+        let of = event.agent.as_deref().map(|name| names.of(name));
+        of.is_none() || agent.is_none() || of == agent
+    };
+    found.retain(is_asked);
+    let sampled = sample(source, (agent, names), records).await?;
+    found.extend(traffic_events(week.start(), &sampled));
+    events::sort(&mut found);
+    Ok(found)
 }
 
 /// How many traces each drawn trace stands for.

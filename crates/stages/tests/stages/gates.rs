@@ -117,6 +117,7 @@ impl Shop {
                     id: trial.id.clone(),
                     lease: trial.lease,
                     call: 1,
+                    calls: Vec::new(),
                     scores: judgement.scores,
                     not_judged: judgement.not_judged,
                     answer: Some(answer.text),

@@ -52,6 +52,8 @@ impl PlantedTrace {
             model: Some(MODEL.to_owned()),
             agents: vec![AGENT.to_owned(), self.sub_agent.clone()],
             prompts: Vec::new(),
+            latency_seconds: None,
+            cost_dollars: None,
             weight: 1.0,
         }
     }

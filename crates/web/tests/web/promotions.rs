@@ -122,6 +122,7 @@ async fn run(site: &Site, (name, version): (&str, Option<String>)) {
             id: trial.id.clone(),
             lease: trial.lease,
             call: 1,
+            calls: Vec::new(),
             scores: judgement.scores,
             not_judged: judgement.not_judged,
             answer: Some(answer.text),

@@ -21,6 +21,8 @@ use crate::cmd::experiment::run::{IfDone, RunArgs, execute};
 #[derive(Debug)]
 pub(super) enum GateEnd {
     Decided(Box<GateView>),
+    /// The dataset is empty.
+    NoItems,
     /// At its cost cap; the same run goes on with a higher one.
     OverBudget,
     /// By a signal; the same run goes on.
@@ -80,8 +82,8 @@ impl<'a> TargetRun<'a> {
 
     /// Runs the planned repeats and decides; runs the planned extension if they do not decide.
     pub(super) async fn run(&self) -> anyhow::Result<GateEnd> {
-        if !self.plan().await? {
-            return Ok(GateEnd::OverBudget);
+        if let Some(end) = self.plan().await? {
+            return Ok(end);
         }
         eprintln!("run {:?}; if it is interrupted, --run with this name continues it", self.name());
         let run = match self.trials().await? {
@@ -119,10 +121,14 @@ impl<'a> TargetRun<'a> {
         self.run.run.as_deref().unwrap_or_default()
     }
 
-    /// Prints what the gate will see and cost. Returns false if that is more than the cap.
-    async fn plan(&self) -> anyhow::Result<bool> {
+    /// Prints what the gate will see and cost. Returns an end if there is nothing to run, or if that is
+    /// more than the cap.
+    async fn plan(&self) -> anyhow::Result<Option<GateEnd>> {
         let request = request(self.args, "", Look::First);
         let plan = self.target.plan_gate(self.project, request).await?;
+        if plan.items == 0 {
+            return Ok(Some(GateEnd::NoItems));
+        }
         eprint!("{}", output::plan(&plan, self.args));
         let is_over = plan.cost.zip(self.args.max_cost).is_some_and(|(cost, max)| cost > max);
         // A run that has begun goes on as far as its cap allows.
@@ -130,9 +136,9 @@ impl<'a> TargetRun<'a> {
             || async { self.args.run.is_none() || self.host.show(self.name()).await.is_err() };
         if is_over && is_new().await {
             eprintln!("ratchet: the run would cost more than --max-cost; nothing was run");
-            return Ok(false);
+            return Ok(Some(GateEnd::OverBudget));
         }
-        Ok(true)
+        Ok(None)
     }
 
     /// Runs all trials that are open.

@@ -1,13 +1,13 @@
 use ratchet_core::experiment::runner::{
     CachedAnswer, ClaimOrder, ClaimedTrials, LeaseOutcome, LeaseRenewal, LeaseRenewals,
-    MissingVerdict, TrialCall, TrialResult, TrialScore, TrialSummary, TrialsPage,
+    MissingVerdict, ReportedCall, TrialCall, TrialResult, TrialScore, TrialSummary, TrialsPage,
 };
 
 use super::converted;
 use crate::ratchet::experiments::{
     CachedAnswerView, ClaimRequest, ClaimView, FinishRequest, LeaseRequest, LeaseView,
-    MissingVerdictView, RenewRequest, TrialResultForm, TrialScoreView, TrialSummaryView, TrialView,
-    TrialsView,
+    MissingVerdictView, RenewRequest, ReportedCallForm, TrialResultForm, TrialScoreView,
+    TrialSummaryView, TrialView, TrialsView,
 };
 
 impl From<ClaimRequest> for ClaimOrder {
@@ -127,6 +127,7 @@ impl From<TrialResultForm> for TrialResult {
             input_tokens,
             output_tokens,
             cost,
+            calls,
             scores,
             not_judged,
         } = from;
@@ -143,6 +144,7 @@ impl From<TrialResultForm> for TrialResult {
             input_tokens,
             output_tokens,
             cost,
+            calls: converted(calls),
             scores: converted(scores),
             not_judged: converted(not_judged),
         }
@@ -164,6 +166,7 @@ impl From<TrialResult> for TrialResultForm {
             input_tokens,
             output_tokens,
             cost,
+            calls,
             scores,
             not_judged,
         } = from;
@@ -180,6 +183,7 @@ impl From<TrialResult> for TrialResultForm {
             input_tokens,
             output_tokens,
             cost,
+            calls: converted(calls),
             scores: converted(scores),
             not_judged: converted(not_judged),
         }
@@ -326,5 +330,20 @@ impl FinishRequest {
 impl From<&[TrialResult]> for FinishRequest {
     fn from(results: &[TrialResult]) -> Self {
         Self { results: converted(results.to_vec()) }
+    }
+}
+
+impl From<ReportedCallForm> for ReportedCall {
+    fn from(from: ReportedCallForm) -> Self {
+        let ReportedCallForm { id, parent, name, input, output, failed, started_ms, ended_ms } =
+            from;
+        Self { id, parent, name, input, output, failed, started_ms, ended_ms }
+    }
+}
+
+impl From<ReportedCall> for ReportedCallForm {
+    fn from(from: ReportedCall) -> Self {
+        let ReportedCall { id, parent, name, input, output, failed, started_ms, ended_ms } = from;
+        Self { id, parent, name, input, output, failed, started_ms, ended_ms }
     }
 }

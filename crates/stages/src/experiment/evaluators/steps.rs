@@ -11,6 +11,7 @@ use ratchet_remote::langfuse::client::{ObservationFilter, Position};
 use tracing::warn;
 
 use super::EvaluatorMachine;
+use crate::experiment::RUN_NAME;
 use crate::experiment::site::ExperimentSite;
 use crate::source::{Source, SourceError};
 
@@ -42,13 +43,14 @@ impl StepReader {
     /// Waits for the spans of a call, up to a deadline. They are complete with the one that has our
     /// root as its parent: an agent ends it last.
     pub(super) async fn trajectory(&self, trial: &TrialCall, call: u32) -> Option<Trajectory> {
-        let own = CallTrace::of(&trial.id, trial.lease, call).ok()?;
         // A cached answer was given in another trace.
-        let cached = trial.cached.as_ref().and_then(|it| TraceId::parse(&it.trace).ok());
-        let trace = cached.clone().unwrap_or_else(|| own.trace.clone());
+        if let Some(cached) = &trial.cached {
+            return self.recorded(&cached.trace).await;
+        }
+        let own = CallTrace::of(&trial.id, trial.lease, call).ok()?;
         let deadline = self.clock.now().plus(WAIT);
         loop {
-            let steps = match self.steps(&trace).await {
+            let steps = match self.steps(&own.trace).await {
                 Ok(steps) => steps,
                 Err(error) => {
                     warn!(%error, item = trial.item, "the spans of the agent cannot be read");
@@ -56,9 +58,7 @@ impl StepReader {
                 }
             };
             let is_top = |step: &Observation| step.parent.as_ref() == Some(&own.root);
-            let is_complete =
-                cached.is_some() || steps.iter().any(|step| is_top(step) && step.end.is_some());
-            if is_complete {
+            if steps.iter().any(|step| is_top(step) && step.end.is_some()) {
                 return Some(Trajectory::of_observations(&steps));
             }
             if self.clock.now() >= deadline {
@@ -74,12 +74,24 @@ impl StepReader {
     /// it did.
     pub(super) async fn recorded(&self, trace: &str) -> Option<Trajectory> {
         let trace = TraceId::parse(trace).ok()?;
-        let steps = self.steps(&trace).await.inspect_err(|error| {
+        let steps = self.agent_steps(&trace).await.inspect_err(|error| {
             warn!(%error, %trace, "the spans of the agent cannot be read");
         });
-        // One of them is our own.
-        let steps = steps.ok().filter(|steps| steps.len() > 1)?;
+        let steps = steps.ok().filter(|steps| !steps.is_empty())?;
         Some(Trajectory::of_observations(&steps))
+    }
+
+    /// The spans of a finished trace without our own root: above the agent's spans it would look like an
+    /// agent that chose them.
+    async fn agent_steps(&self, trace: &TraceId) -> Result<Vec<Observation>, SourceError> {
+        let mut steps = self.steps(trace).await?;
+        let Some(source) = &self.source else { return Ok(steps) };
+        let content = source.trace(trace).await?.and_then(|trace| trace.content);
+        let mut facts = content.iter().flat_map(|content| &content.metadata);
+        if facts.any(|(key, _)| key == RUN_NAME) {
+            steps.retain(|step| step.parent.is_some());
+        }
+        Ok(steps)
     }
 
     async fn steps(&self, trace: &TraceId) -> Result<Vec<Observation>, SourceError> {

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use ratchet_agent::claude::command::{ClaudeCommand, ClaudeFolders};
 use ratchet_agent::claude::environment::{self, EnvNames};
@@ -9,11 +10,11 @@ use ratchet_agent::claude::error::ClaudeError;
 use ratchet_agent::claude::options::{ClaudeOptions, PermissionMode, SystemPrompt};
 use ratchet_agent::claude::process_slots::ProcessSlots;
 use ratchet_agent::claude::program;
-use ratchet_agent::claude::single_run::{ClaudeRun, RunError};
+use ratchet_agent::claude::single_run::{CalledClaudeTool, ClaudeRun, RunError};
 use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_agent::environment::Variables;
 use ratchet_agent::temp_folder::TempFolder;
-use ratchet_core::experiment::runner::TrialCall;
+use ratchet_core::experiment::runner::{ReportedCall, TrialCall};
 use ratchet_core::experiment::target::ClaudeSpec;
 use ratchet_core::experiment::trial::CallTrace;
 use ratchet_core::money::Money;
@@ -79,23 +80,29 @@ impl ClaudeTarget {
     ) -> Result<TargetAnswer, CallFault> {
         let seconds = limits.timeout.as_secs();
         let ended = tokio::time::timeout(limits.timeout, self.run(trial, trace)).await;
-        let run =
+        let (run, waited) =
             ended.map_err(|_| CallFault::transient(format!("no answer within {seconds} s")))??;
         if run.text.len() > limits.max_output_bytes {
             let most = limits.max_output_bytes;
             return Err(CallFault::lasting(format!("the answer is longer than {most} bytes")));
         }
         Ok(TargetAnswer {
+            calls: Some(run.calls.into_iter().map(|call| reported(call, waited)).collect()),
             text: run.text,
             model: run.model,
             input_tokens: run.usage.as_ref().map(Usage::input),
             output_tokens: run.usage.as_ref().map(Usage::output),
             cost: run.cost.map(Money::dollars),
-            calls: Some(run.calls),
         })
     }
 
-    async fn run(&self, trial: &TrialCall, trace: &CallTrace) -> Result<ClaudeRun, CallFault> {
+    /// Returns the run, and how long it waited for its turn and its workspace.
+    async fn run(
+        &self,
+        trial: &TrialCall,
+        trace: &CallTrace,
+    ) -> Result<(ClaudeRun, Duration), CallFault> {
+        let began = Instant::now();
         let unmade = |error: io::Error| {
             CallFault::lasting(format!("cannot make a workspace for claude: {error}"))
         };
@@ -117,7 +124,10 @@ impl ClaudeTarget {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        command.run_once(self.slots.take().await, &message).await.map_err(fault)
+        let slot = self.slots.take().await;
+        let waited = began.elapsed();
+        let run = command.run_once(slot, &message).await.map_err(fault)?;
+        Ok((run, waited))
     }
 
     fn environment(&self, trial: &TrialCall, trace: &CallTrace) -> Vec<(String, Secret)> {
@@ -129,6 +139,21 @@ impl ClaudeTarget {
         ];
         all.extend(own.chain(ours).map(|(name, value)| (name, Secret::new(value))));
         all
+    }
+}
+
+fn reported(called: CalledClaudeTool, waited: Duration) -> ReportedCall {
+    let CalledClaudeTool { call, parent, output, failed, started, ended } = called;
+    let millis = |at: Duration| u64::try_from((waited + at).as_millis()).unwrap_or(u64::MAX);
+    ReportedCall {
+        id: call.id,
+        parent,
+        name: call.name,
+        input: call.input,
+        output,
+        failed,
+        started_ms: millis(started),
+        ended_ms: ended.map(millis),
     }
 }
 
