@@ -62,7 +62,7 @@ impl BoundedCommand {
     /// # Errors
     /// Fails if it does not start, exceeds a limit, or ends with another code than 0.
     pub async fn run(&self, input: &[u8]) -> Result<String, CommandError> {
-        let (mut child, mut group) = self.spawn()?;
+        let (mut child, mut group) = self.start()?;
         // Before it gets its input, and so before it runs what is not the operator's.
         self.limit(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)))?;
         let run = async {
@@ -75,7 +75,7 @@ impl BoundedCommand {
         answer.map_err(|_elapsed| CommandError::TimedOut(self.timeout))?
     }
 
-    fn spawn(&self) -> Result<(Child, SupervisedGroup), CommandError> {
+    fn start(&self) -> Result<(Child, SupervisedGroup), CommandError> {
         let program = self.command.first().map(String::as_str).unwrap_or_default();
         let mut command = Command::new(located(program));
         command

@@ -270,6 +270,11 @@ impl Call {
         self.once.is_none()
     }
 
+    /// Whether it has a mark.
+    pub(super) fn has_mark(&self) -> bool {
+        [&self.at, &self.body].into_iter().flatten().any(|text| text.contains(MARK))
+    }
+
     /// Its JSON body, filled in.
     pub(super) fn json(&self, ids: &Ids<'_>) -> Option<Value> {
         let body = self.body.as_deref().filter(|_| self.has_json())?;
