@@ -121,8 +121,8 @@ fn judges_and_code_end_with_a_server_that_is_killed() {
     let running = server(data.path()).env("RATCHET_CLAUDE_BIN", file("claude")).start();
     add_evaluator(&running, &json!({ "judge": "claude:opus" }));
     let code = format!(
-        "def evaluate(ctx):\n    import os, time\n    with open({:?}, 'w') as file:\n        \
-         print(os.getpid(), file=file)\n    time.sleep(600)\n",
+        "def evaluate(ctx):\n    import os, signal\n    with open({:?}, 'w') as file:\n        \
+         print(os.getpid(), file=file)\n    signal.pause()\n",
         file("code").display().to_string()
     );
     let evaluator = json!({

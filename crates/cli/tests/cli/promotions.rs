@@ -242,8 +242,8 @@ fn a_deployment_ends_with_a_server_that_is_killed_and_readers_do_not_see_what_it
 
     let process = pipeline.file("process");
     let code = format!(
-        "import os, time\nprint(os.getpid(), file=open({process:?}, 'w'), flush=True)\n\
-         time.sleep(600)\n"
+        "import os, signal\nprint(os.getpid(), file=open({process:?}, 'w'), flush=True)\n\
+         signal.pause()\n"
     );
     std::fs::write(pipeline.file("deploy.py"), code).unwrap();
     let process = process_in(Path::new(&process));

@@ -27,9 +27,9 @@ fn planted(number: usize) -> String {
 
 /// Everything that was planted: operation and field, by number.
 #[derive(Default)]
-struct Planted(Vec<(String, String)>);
+struct PlantedTexts(Vec<(String, String)>);
 
-impl Planted {
+impl PlantedTexts {
     fn next(&mut self, call: &Call, field: &str) -> String {
         self.0.push((call.operation.clone(), field.to_owned()));
         planted(self.0.len() - 1)
@@ -71,7 +71,7 @@ fn found_in(folder: &Path, found: &mut BTreeSet<usize>) {
 
 /// Makes every call as its file says, and those with a mark before that with a planted text in its
 /// place. One of the two must succeed: the first may have done what the second cannot do again.
-async fn seed(walk: &mut Walk, planted: &mut Planted) {
+async fn seed(walk: &mut Walk, planted: &mut PlantedTexts) {
     let key = basic(Role::Owner);
     for call in walk.calls.iter().filter(|call| call.method() != "DELETE") {
         let mark = planted.next(call, "its mark");
@@ -93,7 +93,7 @@ async fn seed(walk: &mut Walk, planted: &mut Planted) {
 }
 
 /// Makes every call once for each text of its body, with a planted text there.
-async fn vary(walk: &Walk, planted: &mut Planted) {
+async fn vary(walk: &Walk, planted: &mut PlantedTexts) {
     let key = basic(Role::Owner);
     let ids = Ids::new(&walk.kept, OURS, Chosen::Seeded);
     let has_leaves = |call: &&Call| call.method() != "DELETE" && call.waits_for_nothing();
@@ -118,7 +118,7 @@ async fn nothing_that_a_rule_finds_reaches_the_disk() {
     let rule = json!({"pattern": PATTERN}).to_string();
     let rules = walk.server.post("/api/v1/projects/shop/redaction").key(Role::Owner);
     rules.json(rule).send().await.check(201, "");
-    let mut planted = Planted::default();
+    let mut planted = PlantedTexts::default();
     seed(&mut walk, &mut planted).await;
     walk.settle().await;
     vary(&walk, &mut planted).await;
