@@ -162,7 +162,8 @@ fn programs_are_started_with_a_supervisor() {
             let has_tests =
                 ["/tests.rs", "/process_identity.rs", "/watchdog_main.rs", "/runner_id.rs"];
             is_product(path)
-                && ["agent", "stages", "server", "web", "cli"].contains(&crate_of(path).unwrap_or(""))
+                && ["agent", "stages", "server", "web", "cli"]
+                    .contains(&crate_of(path).unwrap_or(""))
                 && !STARTERS.contains(&path)
                 && !has_tests.iter().any(|end| path.ends_with(end))
         },
