@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::Pid;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
+
+use crate::claude::watchdog::{SupervisedGroup, Supervision};
 
 /// How much of what a command says of its failure is kept.
 const MAX_ERROR_BYTES: usize = 4 << 10;
@@ -33,6 +35,8 @@ pub struct BoundedCommand {
     pub max_memory: u64,
     /// What it may print, in bytes.
     pub max_output: usize,
+    /// Who ends it if this process is gone before it is.
+    pub supervision: Supervision,
 }
 
 /// Why a command has no answer.
@@ -48,18 +52,8 @@ pub enum CommandError {
     Failed { status: String, said: String },
     #[error("its answer cannot be read: {0}")]
     Io(#[from] io::Error),
-}
-
-/// Kills the group of a process when it is dropped, also if the caller is.
-struct Group(Option<Pid>);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if let Some(pid) = self.0 {
-            // Gone already if all of it ended.
-            kill_process_group(pid, Signal::KILL).ok();
-        }
-    }
+    #[error("the process that supervises it has ended")]
+    Unsupervised,
 }
 
 impl BoundedCommand {
@@ -68,17 +62,20 @@ impl BoundedCommand {
     /// # Errors
     /// Fails if it does not start, exceeds a limit, or ends with another code than 0.
     pub async fn run(&self, input: &[u8]) -> Result<String, CommandError> {
-        let mut child = self.spawn()?;
-        let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        let _group = Group(pid);
+        let (mut child, mut group) = self.start()?;
         // Before it gets its input, and so before it runs what is not the operator's.
-        self.limit(pid)?;
-        let run = self.communicate(&mut child, input);
+        self.limit(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)))?;
+        let run = async {
+            tokio::select! {
+                answer = self.communicate(&mut child, input) => answer,
+                () = group.lost() => Err(CommandError::Unsupervised),
+            }
+        };
         let answer = tokio::time::timeout(self.timeout, run).await;
         answer.map_err(|_elapsed| CommandError::TimedOut(self.timeout))?
     }
 
-    fn spawn(&self) -> Result<Child, CommandError> {
+    fn start(&self) -> Result<(Child, SupervisedGroup), CommandError> {
         let program = self.command.first().map(String::as_str).unwrap_or_default();
         let mut command = Command::new(located(program));
         command
@@ -88,11 +85,10 @@ impl BoundedCommand {
             .current_dir(std::env::temp_dir())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .process_group(0);
+            .stderr(Stdio::piped());
         let program = program.to_owned();
-        command.spawn().map_err(|source| CommandError::NotStarted { program, source })
+        let started = self.supervision.spawn(&mut command);
+        started.map_err(|source| CommandError::NotStarted { program, source })
     }
 
     #[cfg(target_os = "linux")]
@@ -190,6 +186,7 @@ mod tests {
             timeout: Duration::from_secs(60),
             max_memory: 256 << 20,
             max_output: 1_000,
+            supervision: Supervision::Nobody,
         }
     }
 

@@ -4,6 +4,7 @@ use reqwest::Client;
 
 use crate::access::ModelAccess;
 use crate::claude::program;
+use crate::claude::watchdog::Supervision;
 use crate::error::ModelError;
 use crate::judge::ProviderName;
 use crate::provider::Provider;
@@ -19,7 +20,8 @@ pub type Variables<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
 pub type Clients<'a> = &'a (dyn Fn(&str) -> Result<Client, ModelError> + Sync);
 
 /// Creates a provider from environment variables: `ANTHROPIC_API_KEY` and `ANTHROPIC_BASE_URL`,
-/// `OPENAI_API_KEY` and `OPENAI_BASE_URL`, `AWS_…`, `RATCHET_CLAUDE_BIN`. Sends nothing.
+/// `OPENAI_API_KEY` and `OPENAI_BASE_URL`, `AWS_…`, `RATCHET_CLAUDE_BIN`. Sends nothing. A provider
+/// that is a program ends with this process, by `supervision`.
 ///
 /// # Errors
 /// Names the missing variable.
@@ -27,6 +29,7 @@ pub async fn open(
     provider: ProviderName,
     variables: Variables<'_>,
     clients: Clients<'_>,
+    supervision: &Supervision,
 ) -> Result<Provider, ModelError> {
     match provider {
         ProviderName::Anthropic => {
@@ -48,7 +51,10 @@ pub async fn open(
             let access = BedrockAccess { region, endpoint, credentials, outbound };
             Ok(Provider::Bedrock(Bedrock::open(access).await?))
         }
-        ProviderName::Claude => Ok(Provider::Claude(ClaudeProgram::new(program::named(variables)))),
+        ProviderName::Claude => {
+            let program = program::named(variables);
+            Ok(Provider::Claude(ClaudeProgram::new(program, supervision.clone())))
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use ratchet_store::project::ProjectId;
 use uuid::Uuid;
 
 use crate::administration::Administration;
+use crate::cmd::supervise;
 use crate::config::{Config, ConfigArgs, Credentials};
 use crate::folder;
 use crate::print::OutputArgs;
@@ -137,7 +138,8 @@ pub(crate) fn warn_of_rubric_files(faults: &[RubricFileFault]) {
 async fn open_scoring(args: &ScoringArgs, command: &str) -> anyhow::Result<ScoringTarget> {
     let config = Config::load(&args.config, Vec::new())?;
     let (run, now) = (Uuid::new_v4().to_string(), Clock::System.now());
-    let options = ScoringOptions { run, outbound: config.outbound.clone(), now };
+    let (outbound, supervision) = (config.outbound.clone(), supervise::supervision());
+    let options = ScoringOptions { run, outbound, supervision, now };
     let url = args.server.as_deref().or(Some(&args.source)).filter(|source| *source != LOCAL);
     let Some(url) = url else {
         let store = open_folder(&config, command)?;

@@ -25,7 +25,8 @@ use ratchet_stages::experiment::server_targets::ServerTargets;
 use ratchet_stages::experiment::worker::{ExperimentWorker, WorkerEvaluators};
 use ratchet_stages::llm_connections::ConnectError;
 use ratchet_stages::schedule::{
-    EnvironmentError, JobEnvironment, ReportSettings, Runner, Scheduler, SuggestionTexts,
+    CodeInterpreter, EnvironmentError, JobEnvironment, ReportSettings, Runner, Scheduler,
+    SuggestionTexts,
 };
 use ratchet_stages::score::evaluators::{EvaluationLimits, EvaluationWorker};
 use ratchet_stages::score::judge::Judge;
@@ -105,6 +106,7 @@ impl LocalEnvironment {
             models: &self.data,
             seed: &seed,
             outbound: &self.outbound,
+            supervision: &supervise::supervision(),
         };
         let allowance = Allowance { money: max_cost, ..Allowance::default() };
         let variables = |name: &str| std::env::var(name).ok();
@@ -135,8 +137,9 @@ impl JobEnvironment for LocalEnvironment {
         text.map_err(|error| missing(&error.into()))
     }
 
-    fn code_interpreter(&self, language: CodeLanguage) -> Option<Vec<String>> {
-        self.evaluators.interpreter(language)
+    fn code_interpreter(&self, language: CodeLanguage) -> Option<CodeInterpreter> {
+        let command = self.evaluators.interpreter(language)?;
+        Some(CodeInterpreter { command, supervision: supervise::supervision() })
     }
 
     fn suggestion_texts(&self) -> Result<SuggestionTexts, EnvironmentError> {

@@ -30,6 +30,7 @@ use ratchet_web::{Web, web};
 use tokio::net::TcpListener;
 
 use crate::administration::Administration;
+use crate::cmd::supervise;
 use crate::config::Config;
 use crate::config::value::{Address, Switch};
 use crate::first_start::{FirstKeysFor, InitialSetup, StartOutcome};
@@ -128,6 +129,7 @@ impl Server {
             store: folder.clone(),
             server: notifier.server.clone(),
             outbound: config.outbound.clone(),
+            supervision: supervise::supervision(),
             pace: Arc::new(SystemBackoffClock),
             target: config.promotion.target(),
             limits: WorkerLimits::default(),

@@ -16,6 +16,8 @@ pub mod criteria;
 pub mod state;
 /// What each action does.
 mod transitions;
+/// Redaction of what people and programs say in an action.
+mod redaction;
 /// Results of tool tests, from JUnit XML.
 pub mod junit;
 /// Agent runtimes of AgentCore, by the operator's file.

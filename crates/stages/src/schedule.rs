@@ -18,7 +18,9 @@ use ratchet_store::StoreResult;
 use ratchet_store::catalog::{Catalog, JobLease, LeaseStatus, RunClaim, Schedule, ScheduleRun};
 use ratchet_store::project::ProjectId;
 
-pub use environment::{EnvironmentError, JobEnvironment, ReportSettings, SuggestionTexts};
+pub use environment::{
+    CodeInterpreter, EnvironmentError, JobEnvironment, ReportSettings, SuggestionTexts,
+};
 pub use jobs::ScheduledJobError;
 pub(crate) use scheduler::work_place;
 pub use scheduler::{Scheduler, SchedulerStop};

@@ -120,8 +120,8 @@ pub use evaluation::{
     WaitingEvaluations,
 };
 pub use experiment_run::{
-    ClaimedTrial, ExperimentRun, FinishedTrial, NewExperimentRun, NewTrial, RunCounts,
-    RunExtension, RunOpening, TrialClaim, TrialLease, TrialRenewal,
+    CacheableAnswer, ClaimedTrial, ExperimentRun, FinishedTrial, NewExperimentRun, NewTrial,
+    RunCounts, RunExtension, RunOpening, TrialClaim, TrialLease, TrialRenewal,
 };
 pub use experiment_target::{NewStoredTarget, StoredTarget};
 pub use gate::{GateQuery, NewGate, StoredGate};

@@ -9,6 +9,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 
 use crate::claude::program;
+use crate::claude::watchdog::Supervision;
 use crate::error::ModelError;
 use crate::provider::{Listener, ProviderRequest};
 use crate::response::ProviderResponse;
@@ -19,6 +20,9 @@ use report::Report;
 const MAX_STDERR_BYTES: u64 = 2_000;
 /// The maximum size of stdout, in bytes.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Why a call is ended whose supervisor is gone.
+const LOST_SUPERVISOR: &str = "claude: the process that supervises it has ended";
 
 /// Variables that would nest the program in the session that runs it, or export its telemetry to
 /// the user's own project: judging sessions is not work to be judged.
@@ -40,12 +44,13 @@ pub struct ClaudeProgram {
     path: PathBuf,
     /// Variables in addition to the inherited environment.
     environment: Vec<(String, String)>,
+    supervision: Supervision,
 }
 
 impl ClaudeProgram {
     /// Uses the program at a path, or of that name in `PATH`.
-    pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: program::located(path.into()), environment: Vec::new() }
+    pub fn new(path: impl Into<PathBuf>, supervision: Supervision) -> Self {
+        Self { path: program::located(path.into()), environment: Vec::new(), supervision }
     }
 
     /// Sets an environment variable of the program.
@@ -69,8 +74,14 @@ impl ClaudeProgram {
             Some(_) => ["--output-format=stream-json", "--include-partial-messages"].as_slice(),
             None => ["--output-format=stream-json"].as_slice(),
         });
-        let child = command.spawn().map_err(|error| self.start_error(&error.to_string()))?;
-        run(child, prompt::request_body(provider_request.ask), listener).await
+        let started = self.supervision.spawn(&mut command);
+        let (child, mut group) = started.map_err(|error| self.start_error(&error.to_string()))?;
+        let answer = run(child, prompt::request_body(provider_request.ask), listener);
+        tokio::select! {
+            answered = answer => answered,
+            // It could go on, and spend, without us.
+            () = group.lost() => Err(ModelError::CutStream(LOST_SUPERVISOR.to_owned())),
+        }
     }
 
     fn command(

@@ -3,6 +3,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use ratchet_agent::budget::Budget;
+use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_agent::error::ModelError;
 use ratchet_agent::model::Model;
 use ratchet_agent::provider::Provider;
@@ -40,7 +41,7 @@ impl FakeClaude {
     }
 
     fn model(&self) -> Model {
-        let program = ClaudeProgram::new(self.folder.path().join("claude"))
+        let program = ClaudeProgram::new(self.folder.path().join("claude"), Supervision::Nobody)
             .with_variable("CLAUDE_CODE_ENABLE_TELEMETRY", "1");
         kit::model(Provider::Claude(program), "claude-sonnet-5")
     }
@@ -98,7 +99,7 @@ async fn text_is_streamed_as_it_arrives() {
 
 #[tokio::test]
 async fn a_program_that_is_not_there_says_where_it_was_looked_for() {
-    let program = ClaudeProgram::new("/nowhere/claude");
+    let program = ClaudeProgram::new("/nowhere/claude", Supervision::Nobody);
     let model = kit::model(Provider::Claude(program), "claude-sonnet-5");
     let error = model.complete(&LlmRequest::new("?"), &Budget::unlimited()).await.unwrap_err();
     assert!(matches!(error, ModelError::NotSetUp(_)), "{error}");
@@ -110,7 +111,7 @@ async fn a_program_that_is_not_there_says_where_it_was_looked_for() {
 async fn the_real_program_answers() {
     let server = ScriptedModel::start().unwrap();
     let home = tempfile::tempdir().unwrap();
-    let program = ClaudeProgram::new(real())
+    let program = ClaudeProgram::new(real(), Supervision::Nobody)
         .with_variable("ANTHROPIC_BASE_URL", &server.url())
         .with_variable("ANTHROPIC_API_KEY", "none")
         .with_variable("CLAUDE_CONFIG_DIR", &home.path().display().to_string());

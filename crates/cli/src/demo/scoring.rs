@@ -26,6 +26,7 @@ use super::ledger::Ledger;
 use super::review::{self, SAMPLE, Sitting};
 use super::timeline::{HOUR, Timeline};
 use super::weekly_review::ReviewedWeek;
+use crate::cmd::supervise;
 use crate::local_environment;
 
 /// Hours after a week's end: the weekly report, the sample for labelling, the labels.
@@ -95,7 +96,8 @@ impl DemoScoring<'_> {
     async fn target(&self) -> anyhow::Result<ScoringTarget> {
         let outbound = OutboundPolicy::unrestricted();
         let run = Uuid::new_v4().to_string();
-        let options = ScoringOptions { run, outbound, now: self.timeline.end };
+        let (supervision, now) = (supervise::supervision(), self.timeline.end);
+        let options = ScoringOptions { run, outbound, supervision, now };
         let place = (self.store.clone(), self.data.clone());
         Ok(ScoringTarget::local(place, self.project.clone(), options).await?)
     }

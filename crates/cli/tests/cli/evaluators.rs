@@ -1,6 +1,7 @@
 //! Online evaluators with a model, on a server that is killed or whose judge does not answer.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use ratchet_testkit::seeded_random::SeededRandom;
 use ratchet_testkit::{otlp, say, soak, wait};
 use serde_json::{Value, json};
 
+use crate::supervision::{process_in, wait_until_gone};
 use crate::{ask, server};
 
 /// Kills in `make test` and in `make soak`.
@@ -105,6 +107,37 @@ fn calls(model: &ScriptedModel) -> BTreeMap<String, u64> {
 
 fn wait_until_judged(running: &Ratchet, traces: u64) {
     wait::until("every trace has a verdict", || judged(running).len() as u64 == traces);
+}
+
+#[test]
+fn judges_and_code_end_with_a_server_that_is_killed() {
+    let (data, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let file = |name: &str| folder.path().join(name);
+    let program = format!("#!/bin/sh\necho $$ > {}\nexec sleep 600\n", file("judge").display());
+    std::fs::write(file("claude"), program).unwrap();
+    std::fs::set_permissions(file("claude"), std::fs::Permissions::from_mode(0o700)).unwrap();
+    let settings = "[evaluators.code]\npython = [\"python3\", \"-I\"]\n";
+    std::fs::write(data.path().join("ratchet.toml"), settings).unwrap();
+    let running = server(data.path()).env("RATCHET_CLAUDE_BIN", file("claude")).start();
+    add_evaluator(&running, &json!({ "judge": "claude:opus" }));
+    let code = format!(
+        "def evaluate(ctx):\n    import os, signal\n    with open({:?}, 'w') as file:\n        \
+         print(os.getpid(), file=file)\n    signal.pause()\n",
+        file("code").display().to_string()
+    );
+    let evaluator = json!({
+        "type": "code", "name": "code", "sourceCode": code, "sourceCodeLanguage": "PYTHON",
+    });
+    let evaluator = sent(&running, "/api/public/v2/evaluators", &evaluator);
+    let rule = json!({
+        "name": "by code", "enabled": true, "target": "trace", "delaySeconds": 0,
+        "evaluatorAssignments": [{ "evaluatorId": evaluator["id"] }],
+    });
+    sent(&running, "/api/public/v2/evaluation-rules", &rule);
+    record(&running, 1);
+    let processes = ["judge", "code"].map(|name| process_in(&file(name)));
+    drop(running.kill_hard());
+    processes.iter().for_each(|process| wait_until_gone(process));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use ratchet_testkit::process::{Finished, PROJECT, Ratchet};
 use ratchet_testkit::wait;
 use serde_json::{Value, json};
 
+use crate::supervision::{process_in, wait_until_gone};
 use crate::{ask, fails, ok, server};
 
 /// Items of the dataset: enough that an unchanged agent passes.
@@ -215,6 +216,39 @@ fn a_changed_dataset_voids_evidence_and_an_inconclusive_gate_needs_a_reason() {
     assert!(said.contains("changed since its run"), "{said}");
     let blocked = pipeline.gate(30);
     assert_eq!(blocked["verdict"], "block", "{blocked}");
+}
+
+#[test]
+fn a_deployment_ends_with_a_server_that_is_killed_and_readers_do_not_see_what_it_printed() {
+    let pipeline = Pipeline::start();
+    pipeline.ratchet(&["agents", "set", "shop", "--promotion-deploys", "true"]);
+    let id = pipeline.promotion("shop=2");
+    let gate = pipeline.gate(0);
+    let gate = gate["id"].as_str().unwrap();
+    pipeline.ratchet(&["promote", "evidence", &id, "--gate", gate]);
+    ok(ask(&pipeline.running, &["promote", "approve", &id, "--review"]));
+    pipeline.ratchet(&["promote", "approve", &id]);
+    let code = "import sys\nprint('the key is hunter2', file=sys.stderr)\nsys.exit(3)\n";
+    std::fs::write(pipeline.file("deploy.py"), code).unwrap();
+    ok(ask(&pipeline.running, &["promote", "start", &id]));
+    pipeline.running.wait_for_log("the key is hunter2");
+    let shown = || {
+        let project = format!("/api/v1/projects/{PROJECT}");
+        let paths = [format!("{project}/promotions/{id}"), format!("{project}/jobs")];
+        paths.map(|path| pipeline.running.send(http::get(&path)).text()).concat()
+    };
+    wait::until("the attempt is noted", || shown().contains("exit status: 3"));
+    assert!(!shown().contains("hunter2"), "{}", shown());
+
+    let process = pipeline.file("process");
+    let code = format!(
+        "import os, signal\nprint(os.getpid(), file=open({process:?}, 'w'), flush=True)\n\
+         signal.pause()\n"
+    );
+    std::fs::write(pipeline.file("deploy.py"), code).unwrap();
+    let process = process_in(Path::new(&process));
+    drop(pipeline.running.kill_hard());
+    wait_until_gone(&process);
 }
 
 /// Pages show the promotion to people, with what can be done.

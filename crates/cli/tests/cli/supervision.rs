@@ -26,6 +26,20 @@ fn processes(file: &str, is_it: impl Fn(&[&[u8]]) -> bool) -> Vec<String> {
     found.map(|process| process.file_name().to_string_lossy().into_owned()).collect()
 }
 
+/// The process that writes its number into a file, once it has.
+pub(crate) fn process_in(file: &Path) -> String {
+    let what = format!("a process writes {}", file.display());
+    let read = || std::fs::read_to_string(file).unwrap_or_default();
+    wait::until(&what, || read().ends_with('\n'));
+    read().trim().to_owned()
+}
+
+/// Waits until a process is gone. It may be a zombie until its new parent reaps it.
+pub(crate) fn wait_until_gone(pid: &str) {
+    let state = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    wait::until("the process is gone", || state().is_empty() || state().contains(") Z "));
+}
+
 /// Whatever agents started that keep their conversations in this folder.
 fn agents_in(data: &Path) -> Vec<String> {
     let entry = format!("CLAUDE_CONFIG_DIR={}", data.canonicalize().unwrap().display());

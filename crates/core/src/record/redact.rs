@@ -15,6 +15,8 @@ pub mod preset;
 mod json;
 /// Redaction of patches.
 mod patch;
+/// Redaction of documents that are no patches.
+mod document;
 /// Records that went through a redactor.
 mod redacted;
 /// Rules of a project, with length limits.

@@ -19,6 +19,8 @@ pub(crate) mod walk;
 mod slashes;
 /// Those calls with one id of another project.
 mod mixed_ids;
+/// Those calls with texts that a redaction rule finds.
+mod planted;
 /// Audit entries of every change.
 mod audit;
 

@@ -30,6 +30,8 @@ mod contract;
 mod mcp;
 /// Redaction rules.
 mod redaction;
+/// The same through several calls.
+mod redaction_flows;
 /// A server that runs agents.
 mod agents;
 mod chats;

@@ -81,6 +81,17 @@ async fn events_and_scores_are_redacted() {
         json!({"batch": [{"id": "e", "type": "trace-create", "timestamp": at, "body": body}]});
     let post = server.post("/api/public/ingestion").json(batch.to_string());
     post.send().await.check(207, "201");
+    let body = json!({
+        "id": "g", "traceId": "t", "model": "m", "usageDetails": {"input": 2, "ann@mail.example": 3},
+        "costDetails": {"input": 0.5, "ann@mail.example": 0.25},
+    });
+    let batch =
+        json!({"batch": [{"id": "g", "type": "generation-create", "timestamp": at, "body": body}]});
+    let post = server.post("/api/public/ingestion").json(batch.to_string());
+    post.send().await.check(207, "201");
+    let generation = read(&server, "/api/public/observations/g").await;
+    assert_eq!(generation["usageDetails"]["[email]"], 3, "{generation}");
+    assert_eq!(generation["costDetails"]["[email]"], 0.25, "{generation}");
     let score = json!({
         "id": "s", "traceId": "t", "name": "q", "value": "ann@mail.example", "dataType": "TEXT",
         "comment": "ask ann@mail.example", "metadata": {"b": {"token": "hunter2"}},

@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::time::Timestamp;
@@ -37,6 +38,7 @@ pub struct ScoringTarget {
     /// The id of this run.
     pub run: String,
     outbound: OutboundPolicy,
+    supervision: Supervision,
     location: JournalLocation,
     _alive: Option<LiveRun>,
 }
@@ -56,6 +58,8 @@ pub struct ScoringOptions {
     /// An id that was never used before.
     pub run: String,
     pub outbound: OutboundPolicy,
+    /// Who ends the `claude` program with this process.
+    pub supervision: Supervision,
     pub now: Timestamp,
 }
 
@@ -91,8 +95,8 @@ impl ScoringTarget {
         let source = Source::Local(telemetry.clone(), project.clone());
         let sink = Sink::Local(LocalSink { telemetry, catalog, project });
         let location = JournalLocation::Folder(Box::new(store), data);
-        let ScoringOptions { run, outbound, .. } = options;
-        Ok(Self { source, sink, journal, run, outbound, location, _alive: None })
+        let ScoringOptions { run, outbound, supervision, .. } = options;
+        Ok(Self { source, sink, journal, run, outbound, supervision, location, _alive: None })
     }
 
     /// Scores the project that the key of a server opens.
@@ -106,7 +110,7 @@ impl ScoringTarget {
     ) -> Result<Self, ScoringTargetError> {
         let client = server.langfuse()?;
         let (source, sink) = (Source::Remote(client.clone()), Sink::Remote(client));
-        let ScoringOptions { run, outbound, now } = options;
+        let ScoringOptions { run, outbound, supervision, now } = options;
         let (catalog, alive) = match &location {
             JournalLocation::Folder(store, _) => (store.catalog.clone(), None),
             JournalLocation::State(state) => {
@@ -124,7 +128,7 @@ impl ScoringTarget {
             JournalLocation::State(state) => LiveRun::is_alive(state, run),
         };
         journal.mark_lost(&is_alive, now).await?;
-        Ok(Self { source, sink, journal, run, outbound, location, _alive: alive })
+        Ok(Self { source, sink, journal, run, outbound, supervision, location, _alive: alive })
     }
 
     /// Closes the data folder, if there is one.
@@ -157,6 +161,11 @@ impl ScoringTarget {
     /// Where URLs that users enter may lead.
     pub const fn outbound(&self) -> &OutboundPolicy {
         &self.outbound
+    }
+
+    /// Who ends the `claude` program with this process.
+    pub const fn supervision(&self) -> &Supervision {
+        &self.supervision
     }
 
     /// Returns where reports are stored: on the server, if it is a Ratchet; otherwise with the
@@ -196,6 +205,7 @@ impl ScoringTarget {
             models: self.models(),
             seed,
             outbound: &self.outbound,
+            supervision: &self.supervision,
         }
     }
 

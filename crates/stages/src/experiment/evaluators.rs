@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ratchet_agent::bounded_command::BoundedCommand;
+use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_agent::environment::Variables;
 use ratchet_agent::judge::{DefaultModels, JudgeName, JudgeNameError};
 use ratchet_core::experiment::evaluator::{
@@ -55,6 +56,7 @@ pub struct TrialEvaluators {
 struct OpenedEvaluators {
     judges: BTreeMap<String, AccuracyJudge>,
     commands: BTreeMap<String, Vec<String>>,
+    supervision: Supervision,
     steps: StepReader,
 }
 
@@ -69,6 +71,8 @@ pub struct EvaluatorMachine {
     pub prompts: JudgePrompts,
     /// Which addresses LLM connections may lead to.
     pub outbound: OutboundPolicy,
+    /// Who ends commands and the `claude` program with this process.
+    pub supervision: Supervision,
     pub clock: Arc<dyn BackoffClock>,
     /// An unguessable text, from which the markers around evidence are derived.
     pub seed: String,
@@ -198,7 +202,8 @@ impl TrialEvaluators {
             }
         }
         let steps = StepReader::new(&machine);
-        let opened = Arc::new(OpenedEvaluators { judges, commands, steps });
+        let supervision = machine.supervision;
+        let opened = Arc::new(OpenedEvaluators { judges, commands, supervision, steps });
         Ok(Self { opened: Some(opened), ..self })
     }
 
@@ -401,13 +406,15 @@ async fn of_code(
         CodeEvaluation::NotApplicable(_) => return Ok(None),
         CodeEvaluation::NeedsCommand(name) => name,
     };
-    let command = opened.and_then(|opened| opened.commands.get(&name));
+    let found = opened.and_then(|opened| Some((opened, opened.commands.get(&name)?)));
+    let (opened, words) = found.ok_or_else(|| NoVerdict::unpaid("there is no such command"))?;
     let command = BoundedCommand {
-        command: command.ok_or_else(|| NoVerdict::unpaid("there is no such command"))?.clone(),
+        command: words.clone(),
         arguments: Vec::new(),
         timeout: COMMAND_TIMEOUT,
         max_memory: COMMAND_MEMORY,
         max_output: COMMAND_OUTPUT,
+        supervision: opened.supervision.clone(),
     };
     let input = case.to_command_input().to_string();
     let said = match command.run(input.as_bytes()).await {

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use ratchet_core::experiment::runner::{CachedAnswer, TrialResult};
 use ratchet_core::id::TraceId;
 use ratchet_core::money::Money;
-use ratchet_store::catalog::{FinishedTrial, TrialLease};
+use ratchet_store::catalog::{CacheableAnswer, FinishedTrial, TrialLease};
 use serde_json::Map;
 
 use super::records::Recorded;
@@ -52,8 +52,9 @@ pub(super) fn of(
     }
     let answer = result.answer.as_ref().filter(|_| !result.cached).zip(payload.cache.clone());
     let answer = answer.and_then(|(answer, key)| {
-        let trace = recorded.trace.to_string();
-        Some((key, serde_json::to_string(&CachedAnswer { answer: answer.clone(), trace }).ok()?))
+        let (text, trace) = (answer.clone(), recorded.trace.to_string());
+        let document = serde_json::to_string(&CachedAnswer { answer: answer.clone(), trace });
+        Some(CacheableAnswer { key, text, document: document.ok()? })
     });
     let cost =
         if result.cached { Some(Money::ZERO) } else { result.cost.and_then(Money::from_dollars) };

@@ -10,7 +10,6 @@ use ratchet_core::experiment::trial::CallTrace;
 use ratchet_core::id::{IdError, SessionId, TraceId};
 use ratchet_core::money::Money;
 use ratchet_core::payload::Json;
-use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::ratchet::{RatchetClient, RatchetError};
 use ratchet_store::catalog::{FieldUpdate, NewDataset, NewDatasetItem};
@@ -27,8 +26,6 @@ use crate::experiment::target::{OpenTarget, TargetAnswer};
 use crate::record::scores::ScoreWriteError;
 use crate::sink::{LocalSink, Sink, SinkError};
 
-/// Bytes of a title.
-const TITLE: usize = 120;
 /// Turns of a chat that are read.
 const TURNS: u64 = 500;
 
@@ -166,8 +163,7 @@ impl TurnHost {
     ) -> Result<u64, TurnError> {
         match self {
             Self::Store(local) => {
-                let title = elide(request.text.trim(), TITLE).into_owned();
-                let named = (target.to_owned(), title);
+                let named = (target.to_owned(), request.text.to_owned());
                 let chat = request.chat.clone();
                 let counted =
                     local.catalog.count_target_turn(local.project.clone(), chat, named, now);

@@ -211,6 +211,7 @@ impl ExperimentWorker {
             commands: self.evaluators.commands.clone(),
             prompts: prompts.map_err(|why| invalid(why.to_string()))?,
             outbound: self.targets.outbound.clone(),
+            supervision: self.targets.supervision.clone(),
             clock: self.clock.clone(),
             seed: Uuid::new_v4().to_string(),
         };

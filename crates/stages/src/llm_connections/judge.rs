@@ -1,3 +1,4 @@
+use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_agent::environment::{self, Variables};
 use ratchet_agent::error::ModelError;
 use ratchet_agent::judge::JudgeName;
@@ -21,6 +22,8 @@ pub struct JudgeAccess<'a> {
     pub connections: Option<(&'a Store, &'a ProjectId)>,
     /// Where connections may lead; what the environment names is the operator's own choice.
     pub outbound: &'a OutboundPolicy,
+    /// Who ends the `claude` program with this process.
+    pub supervision: &'a Supervision,
 }
 
 /// Opens the model of a judge by name; `None` for the offline judge, which calls no model.
@@ -35,7 +38,9 @@ pub async fn open(
     match judge {
         JudgeName::Offline => Ok(None),
         JudgeName::Model { provider, model } => {
-            let provider = environment::open(*provider, means.variables, &client).await?;
+            let provider =
+                environment::open(*provider, means.variables, &client, means.supervision);
+            let provider = provider.await?;
             Ok(Some(Model::new(provider, model, means.prices)))
         }
         JudgeName::Connection { name, model } => {

@@ -1,6 +1,7 @@
 //! Deployments to Amazon Bedrock AgentCore: a runtime is created or updated, and its endpoint moved
 //! once the new version is ready.
 
+use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use ratchet_core::promotion::runtime::{
 use ratchet_core::record::limit::elide;
 use ratchet_remote::backoff_clock::BackoffClock;
 use ratchet_remote::http;
+use ratchet_store::blocking::run_blocking;
 use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use reqwest::{Client, Method, Request, StatusCode, Url, redirect};
 use serde_json::{Value, json};
@@ -39,13 +41,24 @@ const QUOTED_BYTES: usize = 500;
 const MAX_PAGES: usize = 100;
 
 /// Why a runtime was not deployed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{why}")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuntimeFault {
+    /// For everyone who may see the promotion: without AWS's reply.
     pub why: String,
+    /// What AWS replied. It is for whoever has the credentials that it replied to.
+    pub reply: Option<String>,
     /// Whether another attempt may succeed.
     pub may_pass: bool,
 }
+
+impl fmt::Display for RuntimeFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)?;
+        self.reply.as_ref().map_or(Ok(()), |reply| write!(f, ": {reply}"))
+    }
+}
+
+impl std::error::Error for RuntimeFault {}
 
 /// A version that is deployed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +83,9 @@ pub async fn deploy_runtime(
     lookup: Variables<'_>,
     clock: &dyn BackoffClock,
 ) -> Result<DeployedRuntime, RuntimeFault> {
-    let text = tokio::fs::read_to_string(file).await;
+    let path = file.to_owned();
+    let read = run_blocking(move || std::fs::read_to_string(path)).await;
+    let text = read.map_err(|error| passing(error.to_string()))?;
     let text = text.map_err(|error| lasting(format!("{}: {error}", file.display())))?;
     let named = |invalid: ratchet_core::catalog::validation::Invalid| {
         lasting(format!("{}: {}: {}", file.display(), invalid.field, invalid.problem))
@@ -250,8 +265,8 @@ impl<'a> ControlPlane<'a> {
         if !status.is_success() {
             let is_busy = status.is_server_error()
                 || [StatusCode::TOO_MANY_REQUESTS, StatusCode::CONFLICT].contains(&status);
-            let why = format!("AgentCore returned {status}: {}", elide(said.trim(), QUOTED_BYTES));
-            return Err(RuntimeFault { why, may_pass: is_busy });
+            let why = format!("AgentCore returned {status}");
+            return Err(RuntimeFault { why, reply: quoted(&said), may_pass: is_busy });
         }
         let parsed = serde_json::from_str(&said);
         parsed.map(Some).map_err(|_| passing("AgentCore's answer is not JSON"))
@@ -304,8 +319,18 @@ fn encoded(text: &str) -> String {
 }
 
 fn failed(what: &str, seen: &Value) -> RuntimeFault {
-    let (status, why) = (text(seen, "status"), text(seen, "failureReason"));
-    passing(format!("{what} is {status}: {}", elide(why, QUOTED_BYTES)))
+    // One of a fixed list; anything else is not said to readers.
+    let status = text(seen, "status");
+    let is_word = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';
+    let status = if status.bytes().all(is_word) { status } else { "in an unknown state" };
+    let reply = quoted(text(seen, "failureReason"));
+    RuntimeFault { reply, ..passing(format!("{what} is {status}")) }
+}
+
+/// The start of a reply, unless it is empty.
+fn quoted(reply: &str) -> Option<String> {
+    let reply = reply.trim();
+    (!reply.is_empty()).then(|| elide(reply, QUOTED_BYTES).into_owned())
 }
 
 fn unreached(error: reqwest::Error) -> RuntimeFault {
@@ -313,9 +338,9 @@ fn unreached(error: reqwest::Error) -> RuntimeFault {
 }
 
 fn lasting(why: impl Into<String>) -> RuntimeFault {
-    RuntimeFault { why: why.into(), may_pass: false }
+    RuntimeFault { why: why.into(), reply: None, may_pass: false }
 }
 
 fn passing(why: impl Into<String>) -> RuntimeFault {
-    RuntimeFault { why: why.into(), may_pass: true }
+    RuntimeFault { why: why.into(), reply: None, may_pass: true }
 }

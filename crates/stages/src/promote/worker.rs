@@ -4,6 +4,8 @@ mod deployment;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ratchet_agent::claude::watchdog::Supervision;
+use ratchet_core::backoff::{Backoff, FailedAttempt};
 use ratchet_core::job::{JobKind, JobPhase, Retry};
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::promotion::policy::{Signer, SignerKind};
@@ -21,8 +23,14 @@ use deployment::{DeployOrder, deploy};
 
 pub use deployment::DeployTarget;
 
-/// Pause before a deployment is tried again.
-const RETRY_AFTER: Duration = Duration::from_secs(15);
+/// Pauses between the attempts of a deployment, which the queue counts.
+const RETRY: Backoff = Backoff {
+    max_attempts: u32::MAX,
+    first: Duration::from_secs(5),
+    cap: Duration::from_secs(5 * 60),
+    max_retry_after: Duration::ZERO,
+    max_elapsed: Duration::MAX,
+};
 
 /// How often the worker looks, and how long a deployment may take.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +60,8 @@ pub struct PromotionWorker {
     /// Public URL of this server, without a slash at the end.
     pub server: String,
     pub outbound: OutboundPolicy,
+    /// Who ends a deployment by command with this process.
+    pub supervision: Supervision,
     pub pace: Arc<dyn BackoffClock>,
     /// What the operator has set up.
     pub target: Option<DeployTarget>,
@@ -156,9 +166,10 @@ impl PromotionWorker {
                 catalog.complete_job(lease, None, now).await.map(drop)
             }
             Err(fault) => {
-                tracing::warn!(agent = promotion.agent, error = fault.why, "a deployment failed");
+                let (agent, reply) = (&promotion.agent, fault.reply.as_deref());
+                tracing::warn!(agent, error = fault.why, reply, "a deployment failed");
                 let retry = match fault.may_pass {
-                    true => Retry::At(now.plus(RETRY_AFTER)),
+                    true => Retry::At(now.plus(self.delay(job.state.attempts))),
                     false => Retry::Never,
                 };
                 let failure = JobFailure { error: fault.why, retry, result: None };
@@ -169,6 +180,12 @@ impl PromotionWorker {
                 Ok(())
             }
         }
+    }
+
+    fn delay(&self, attempt: u32) -> Duration {
+        let jitter = self.pace.jitter();
+        let failed = FailedAttempt { attempt, jitter, ..FailedAttempt::default() };
+        RETRY.delay(failed).unwrap_or(RETRY.cap)
     }
 
     /// Reports rollbacks whose deployment failed while no server ran.

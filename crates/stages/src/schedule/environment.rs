@@ -2,6 +2,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use futures_util::future::BoxFuture;
+use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_agent::judge::JudgeName;
 use ratchet_core::catalog::evaluator::document::CodeLanguage;
 use ratchet_core::judge::evaluator;
@@ -39,8 +40,8 @@ pub trait JobEnvironment: fmt::Debug + Send + Sync {
         Ok(evaluator::SHIPPED.to_owned())
     }
 
-    /// Returns the command that runs evaluators in a language, if the operator has named one.
-    fn code_interpreter(&self, _language: CodeLanguage) -> Option<Vec<String>> {
+    /// Returns what runs evaluators in a language, if the operator has named a command.
+    fn code_interpreter(&self, _language: CodeLanguage) -> Option<CodeInterpreter> {
         None
     }
 
@@ -61,6 +62,15 @@ pub trait JobEnvironment: fmt::Debug + Send + Sync {
     /// # Errors
     /// Fails if it is not set.
     fn webhook_secret(&self) -> Result<Secret, EnvironmentError>;
+}
+
+/// What runs evaluators of type code.
+#[derive(Clone, Debug)]
+pub struct CodeInterpreter {
+    /// The program and its arguments, as the operator wrote them.
+    pub command: Vec<String>,
+    /// Who ends it with this process.
+    pub supervision: Supervision,
 }
 
 /// The settings of a project's reports.

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ratchet_agent::budget::Budget;
+use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_agent::environment::Variables;
 use ratchet_agent::judge::JudgeName;
 use ratchet_agent::model::PriceList;
@@ -42,6 +43,8 @@ pub struct JudgeFactory<'a> {
     /// The secret from which the markers around evidence are derived.
     pub seed: &'a str,
     pub outbound: &'a OutboundPolicy,
+    /// Who ends the `claude` program with this process.
+    pub supervision: &'a Supervision,
 }
 
 impl JudgeFactory<'_> {
@@ -60,6 +63,7 @@ impl JudgeFactory<'_> {
             prices: PriceList { table: self.prices(), at: now },
             connections: self.store.map(|store| (store, self.project)),
             outbound: self.outbound,
+            supervision: self.supervision,
         };
         let Some(model) = judge::open(name, access).await? else {
             return Ok(self.offline()?);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
+use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_agent::judge::JudgeName;
 use ratchet_core::catalog::evaluator::document::{CodeLanguage, EvaluatorState};
 use ratchet_core::catalog::experiment::{ExperimentItem, ExperimentMetadata};
@@ -20,7 +21,9 @@ use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::backoff_clock::{BackoffClock, SystemBackoffClock};
-use ratchet_stages::schedule::{EnvironmentError, JobEnvironment, ReportSettings, SuggestionTexts};
+use ratchet_stages::schedule::{
+    CodeInterpreter, EnvironmentError, JobEnvironment, ReportSettings, SuggestionTexts,
+};
 use ratchet_stages::score::evaluators::backfill::BackfillPlan;
 use ratchet_stages::score::evaluators::{EvaluationLimits, EvaluationWorker, manage, shipped};
 use ratchet_stages::score::judge::Judge;
@@ -59,12 +62,13 @@ impl JobEnvironment for OfflineMachine {
         Ok(rubric::shipped().find(|rubric| rubric.name == name).unwrap().clone())
     }
 
-    fn code_interpreter(&self, language: CodeLanguage) -> Option<Vec<String>> {
+    fn code_interpreter(&self, language: CodeLanguage) -> Option<CodeInterpreter> {
         let command = match language {
             CodeLanguage::Python => vec![PYTHON.to_owned(), "-I".to_owned()],
             CodeLanguage::Typescript => vec![NODE.to_owned()],
         };
-        self.runs_code.then_some(command)
+        let supervision = Supervision::Nobody;
+        self.runs_code.then_some(CodeInterpreter { command, supervision })
     }
 
     fn suggestion_texts(&self) -> Result<SuggestionTexts, EnvironmentError> {

@@ -2,6 +2,8 @@
 mod ab;
 /// What belongs to one agent, one version, one caller.
 mod limits;
+/// What people say of promotions.
+mod redaction;
 /// Deployments by webhook, and rollbacks that are offered or fail.
 mod rollbacks;
 
@@ -11,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_core::catalog::agent::AgentSettings;
 use ratchet_core::catalog::prompt::{Pick, PromptBody};
 use ratchet_core::gate::decision::Verdict;
@@ -89,6 +92,7 @@ impl Shop {
             store: data.folder().clone(),
             server: "http://ratchet.test".to_owned(),
             outbound: OutboundPolicy::default(),
+            supervision: Supervision::Nobody,
             pace: Arc::new(clock.clone()),
             target,
             limits: WorkerLimits::default(),

@@ -3,6 +3,7 @@ use ratchet_core::promotion::ab_test::comparison::UnitMarks;
 use ratchet_core::promotion::ab_test::{AbEnd, AbSpec, AbTest, Labels};
 use ratchet_core::promotion::policy::Signer;
 use ratchet_core::promotion::state::Refused;
+use ratchet_core::record::redact::{LimitedRedactor, Redact, Redacted};
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
@@ -39,6 +40,17 @@ pub enum AbChange {
     },
     /// Notes the winner's draft promotion, or why there is none.
     Offered(Result<String, String>),
+}
+
+impl Redact for AbChange {
+    fn redact(self, rules: &LimitedRedactor<'_>) -> Self {
+        match self {
+            Self::Stop { reason } => Self::Stop { reason: reason.redact(rules) },
+            Self::Offered(Err(why)) => Self::Offered(Err(why.redact(rules))),
+            // Numbers and ids.
+            plain @ (Self::Look { .. } | Self::Offered(Ok(_))) => plain,
+        }
+    }
 }
 
 const COLUMNS: &str = "project, id, document, created_at, updated_at";
@@ -136,7 +148,7 @@ impl Catalog {
         self.transact(move |tx| tx.rows(&sql, &[MAX_RUNNING.into()], read)).await
     }
 
-    /// Changes an A/B test.
+    /// Changes an A/B test. Texts are redacted by the project's rules.
     ///
     /// # Errors
     /// Fails if there is none; the inner error is a refusal.
@@ -146,6 +158,7 @@ impl Catalog {
         change: AbChange,
         now: Timestamp,
     ) -> StoreResult<Result<StoredAbTest, Refused>> {
+        let change = self.redacted(&project, change).await?;
         self.transact(move |tx| {
             let mut stored = AB_TESTS.require(tx, &project, &id)?;
             let was = stored.test.clone();
@@ -171,10 +184,10 @@ impl Catalog {
 fn apply(
     tx: &Tx<'_>,
     stored: &mut StoredAbTest,
-    change: AbChange,
+    change: Redacted<AbChange>,
     by: (Signer, Timestamp),
 ) -> StoreResult<Result<(), Refused>> {
-    match change {
+    match change.into_inner() {
         AbChange::Look { units } => {
             let found = labels(tx, &stored.project, &stored.test.spec)?;
             stored.test.look(&units, found, by);

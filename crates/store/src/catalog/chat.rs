@@ -4,10 +4,10 @@ use ratchet_core::money::Money;
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 
-use super::Catalog;
 use super::audit::{AuditAction, AuditObject};
 use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Row, Tx, Value};
+use super::{Catalog, redaction};
 use crate::StoreResult;
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
@@ -98,13 +98,17 @@ const CHATS: ProjectTable<Chat> =
     ProjectTable::new(("chat", "chat"), COLUMNS, read).in_order("updated_at DESC, id DESC");
 
 impl Catalog {
-    /// Stores a new chat.
+    /// Stores a new chat; its title is redacted by the project's rules.
     ///
     /// # Errors
-    /// Fails if the id exists in the project.
+    /// Fails if the id exists in the project, or if a rule matches the settings, which are used as
+    /// they are.
     pub async fn create_chat(&self, project: ProjectId, chat: Chat) -> StoreResult<()> {
+        let title = self.redacted(&project, chat.title.clone()).await?;
         self.transact(move |tx| {
-            let Chat { id, origin, title, workspace, settings, status, .. } = &chat;
+            let Chat { id, origin, workspace, settings, status, .. } = &chat;
+            let title = title.get();
+            redaction::must_pass(tx, &project, &[("settings", settings)])?;
             let mut values = vec![
                 (&project).into(),
                 id.into(),
@@ -229,7 +233,9 @@ impl Catalog {
         title: Option<String>,
         now: Timestamp,
     ) -> StoreResult<()> {
+        let title = self.redacted(&project, title).await?;
         self.transact(move |tx| {
+            let title = title.get();
             let before = self::title(tx, &project, &id)?.unwrap_or_default();
             let sql = "UPDATE chat SET title = $3 WHERE project = $1 AND id = $2";
             let values = [(&project).into(), (&id).into(), title.clone().into()];

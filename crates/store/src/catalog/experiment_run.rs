@@ -10,13 +10,15 @@ use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 
 use super::sql::{Listing, Row, Tx, Value};
-use super::{AuditAction, AuditObject, Catalog};
+use super::{AuditAction, AuditObject, Catalog, redaction};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
 
 pub use extension::RunExtension;
-pub use trials::{ClaimedTrial, FinishedTrial, TrialClaim, TrialLease, TrialRenewal};
+pub use trials::{
+    CacheableAnswer, ClaimedTrial, FinishedTrial, TrialClaim, TrialLease, TrialRenewal,
+};
 
 /// A run to create.
 #[derive(Clone, Debug)]
@@ -92,7 +94,7 @@ impl Catalog {
     /// Creates a run with its trials, or returns the one of its id.
     ///
     /// # Errors
-    /// Fails only when the database does.
+    /// Fails if a redaction rule matches the name or the plan, which is used as it is.
     pub async fn open_experiment_run(
         &self,
         project: ProjectId,
@@ -108,6 +110,7 @@ impl Catalog {
                     RunOpening::Different(known)
                 });
             }
+            must_pass(tx, &project, &new)?;
             insert(tx, &project, &new, now)?;
             let audited = AuditAction::Made.on(AuditObject::DatasetRun, &new.id).named(&new.name);
             tx.audit(&project, now, &audited)?;
@@ -211,6 +214,11 @@ impl Catalog {
         })
         .await
     }
+}
+
+fn must_pass(tx: &Tx<'_>, project: &ProjectId, new: &NewExperimentRun) -> StoreResult<()> {
+    let name = redaction::said(&new.name);
+    redaction::must_pass(tx, project, &[("run", &name), ("plan", &new.plan)])
 }
 
 fn insert(

@@ -4,6 +4,7 @@ pub(super) mod references;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ratchet_core::record::media::{MediaHash, MediaType};
+use ratchet_core::record::redact::{LimitedRedactor, Redact};
 use ratchet_core::time::Timestamp;
 
 use super::Catalog;
@@ -71,6 +72,12 @@ pub struct UploadReport {
     pub status: i64,
     pub error: Option<String>,
     pub millis: Option<i64>,
+}
+
+impl Redact for UploadReport {
+    fn redact(self, rules: &LimitedRedactor<'_>) -> Self {
+        Self { error: self.error.redact(rules), ..self }
+    }
 }
 
 const COLUMNS: &str = "id, sha256, content_type, content_length, stored_at, uploaded_at, \
@@ -166,7 +173,7 @@ impl Catalog {
         .await
     }
 
-    /// Records the client's report on an upload.
+    /// Records the client's report on an upload, redacted by the project's rules.
     ///
     /// # Errors
     /// Fails if the project has no such media.
@@ -176,6 +183,7 @@ impl Catalog {
         id: String,
         report: UploadReport,
     ) -> StoreResult<()> {
+        let report = self.redacted(&project, report).await?.into_inner();
         self.transact(move |tx| {
             let changed = tx.execute(
                 "UPDATE media SET uploaded_at = $1, upload_status = $2, upload_error = $3, \

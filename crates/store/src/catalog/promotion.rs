@@ -8,6 +8,7 @@ use ratchet_core::payload::Json;
 use ratchet_core::promotion::evidence::PromotionEvidence;
 use ratchet_core::promotion::policy::{Responsible, Signer, SignerKind};
 use ratchet_core::promotion::state::{Action, Before, Facts, Promotion, PromotionState, Refused};
+use ratchet_core::record::redact::Redacted;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
@@ -151,7 +152,7 @@ impl Catalog {
         self.transact(move |tx| tx.rows(&sql, &[state.as_str().into()], read)).await
     }
 
-    /// Applies an action, with its effects and audit entries, in one transaction. Evidence that
+    /// Applies an action, redacted by the project's rules, with its effects and audit entries, in one transaction. Evidence that
     /// became void meanwhile is void also if the action is refused.
     ///
     /// # Errors
@@ -160,7 +161,8 @@ impl Catalog {
         &self,
         call: PromotionCall,
     ) -> StoreResult<Result<StoredPromotion, Refused>> {
-        let done = self.transact(move |tx| act(tx, &call)).await;
+        let action = self.redacted(&call.project, call.action.clone()).await?;
+        let done = self.transact(move |tx| act(tx, &call, action)).await;
         self.wake_delivery();
         done
     }
@@ -174,9 +176,14 @@ impl Catalog {
     }
 }
 
-fn act(tx: &Tx<'_>, call: &PromotionCall) -> StoreResult<Result<StoredPromotion, Refused>> {
+fn act(
+    tx: &Tx<'_>,
+    call: &PromotionCall,
+    action: Redacted<Action>,
+) -> StoreResult<Result<StoredPromotion, Refused>> {
+    let action = action.into_inner();
     let mut stored = PROMOTIONS.require(tx, &call.project, &call.id)?;
-    let version = match &call.action {
+    let version = match &action {
         Action::ChangeVersion { version } => {
             let next = VERSIONS.require(tx, &call.project, version)?;
             if next.agent != stored.promotion.agent {
@@ -187,7 +194,7 @@ fn act(tx: &Tx<'_>, call: &PromotionCall) -> StoreResult<Result<StoredPromotion,
         }
         _ => VERSIONS.require(tx, &call.project, &stored.promotion.version)?,
     };
-    let action = match (call.action.clone(), not_promotable(tx, &call.project, &version)?) {
+    let action = match (action, not_promotable(tx, &call.project, &version)?) {
         (Action::Start, Some(why)) => {
             let state = stored.promotion.state.as_str();
             return Ok(Err(Refused::State { state, why }));

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ratchet_core::catalog::cors_origin::PageOrigin;
-use ratchet_core::record::redact::Redactor;
+use ratchet_core::record::redact::{Redact, Redacted, Redactor};
 use ratchet_core::record::score::config::ScoreConfig;
 
 use super::cache::Cache;
@@ -44,6 +44,16 @@ impl Catalog {
         let settings = Arc::new(settings);
         self.recording_settings.remember(project.clone(), &settings, look);
         Ok(settings)
+    }
+
+    /// Redacts what people or programs said by the rules of its project. Whatever writes such texts
+    /// takes them in this form only.
+    pub(super) async fn redacted<T: Redact>(
+        &self,
+        project: &ProjectId,
+        said: T,
+    ) -> StoreResult<Redacted<T>> {
+        Ok(self.recording_settings(project).await?.redactor.redact(said, usize::MAX))
     }
 }
 

@@ -1,9 +1,10 @@
 use ratchet_core::payload::Json;
-use ratchet_core::quality::suggestion::Suggestion;
+use ratchet_core::quality::suggestion::{self, Suggestion};
+use ratchet_core::record::redact::{LimitedRedactor, Redact, Redacted};
 use ratchet_core::time::Timestamp;
 
 use super::sql::{Row, Tx};
-use super::{Catalog, StoredSuggestion, suggestion};
+use super::{Catalog, StoredSuggestion, suggestion as tracked};
 use crate::StoreResult;
 use crate::project::ProjectId;
 
@@ -31,6 +32,28 @@ pub struct NewReport {
     pub suggestions: Vec<Suggestion>,
 }
 
+/// Keys of a report whose values are ids, or words of ours.
+const IDS: [&str; 5] = ["session", "sessions", "key", "week", "last_day"];
+
+impl Redact for NewReport {
+    fn redact(self, rules: &LimitedRedactor<'_>) -> Self {
+        let clean = |one: Suggestion| {
+            let text = one.text.redact(rules);
+            let (title, reason) = (one.title.redact(rules), one.reason.redact(rules));
+            // The key follows from the text, so that the same suggestion keeps it.
+            let key = suggestion::key(&one.dimension, one.edit, &text);
+            Suggestion { key, title, text, reason, ..one }
+        };
+        let suggestions: Vec<_> = self.suggestions.into_iter().map(clean).collect();
+        let document = serde_json::from_str(self.document.as_str()).unwrap_or_default();
+        let mut document = rules.texts(document, &IDS);
+        if let Some(listed) = document.get_mut("suggestions") {
+            *listed = serde_json::to_value(&suggestions).unwrap_or_default();
+        }
+        Self { week: self.week, document: Json::from_value(&document), suggestions }
+    }
+}
+
 /// Result of saving a report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SavedReport {
@@ -50,7 +73,8 @@ pub enum ReportEffect {
 }
 
 impl Catalog {
-    /// Saves the report of a week, replacing an earlier one, and its suggestions.
+    /// Saves the report of a week, redacted by the project's rules, and its suggestions. It replaces an
+    /// earlier one.
     ///
     /// Idempotent. A suggestion that was made before keeps its status, whatever it is.
     ///
@@ -62,12 +86,14 @@ impl Catalog {
         new: NewReport,
         now: Timestamp,
     ) -> StoreResult<SavedReport> {
+        let new = self.redacted(&project, new).await?;
         self.transact(move |tx| {
             let effect = keep(tx, &project, &new, now)?;
+            let new = new.get();
             let week = new.week.as_str();
             let suggestions = new.suggestions.iter();
             let suggestions = suggestions
-                .map(|suggestion| suggestion::keep(tx, &project, (suggestion, week), now))
+                .map(|suggestion| tracked::keep(tx, &project, (suggestion, week), now))
                 .collect::<StoreResult<_>>()?;
             Ok(SavedReport { effect, suggestions })
         })
@@ -107,9 +133,10 @@ fn find(tx: &Tx<'_>, project: &ProjectId, week: &str) -> StoreResult<Option<Stor
 fn keep(
     tx: &Tx<'_>,
     project: &ProjectId,
-    new: &NewReport,
+    new: &Redacted<NewReport>,
     now: Timestamp,
 ) -> StoreResult<ReportEffect> {
+    let new = new.get();
     let effect = match find(tx, project, &new.week)? {
         Some(known) if known.document == new.document => return Ok(ReportEffect::Same),
         Some(_) => ReportEffect::Changed,

@@ -1,4 +1,8 @@
 use ratchet_core::id::SessionId;
+use ratchet_core::payload::Payload;
+use ratchet_core::record::limit::elide;
+use ratchet_core::record::redact::path::Root;
+use ratchet_core::record::redact::{LimitedRedactor, Redact};
 use ratchet_core::time::Timestamp;
 
 use super::Catalog;
@@ -23,12 +27,25 @@ pub struct TargetChat {
     pub updated_at: Timestamp,
 }
 
+/// Bytes of a title.
+const MAX_TITLE_BYTES: usize = 120;
+
+/// The first message of a chat, which its title is cut from.
+struct FirstMessage(String);
+
+impl Redact for FirstMessage {
+    fn redact(self, rules: &LimitedRedactor<'_>) -> Self {
+        Self(rules.payload(Payload::Text(self.0.as_str().into()), Root::Input).as_str().to_owned())
+    }
+}
+
 const COLUMNS: &str = "id, target, title, turns, created_at, updated_at";
 const CHATS: ProjectTable<TargetChat> =
     ProjectTable::new(("target_chat", "chat"), COLUMNS, read).in_order("updated_at DESC, id");
 
 impl Catalog {
-    /// Counts a turn of a chat, which is created with its first one. Returns its number, from 1.
+    /// Counts a turn of a chat, which is created with its first one: the start of its message, redacted,
+    /// is the title. Returns the turn's number, from 1.
     ///
     /// # Errors
     /// Fails if the chat is one with another target.
@@ -36,9 +53,13 @@ impl Catalog {
         &self,
         project: ProjectId,
         id: SessionId,
-        (target, title): (String, String),
+        (target, message): (String, String),
         now: Timestamp,
     ) -> StoreResult<u64> {
+        // Cut after redaction, so that no cut goes through a secret.
+        let settings = self.recording_settings(&project).await?;
+        let message = settings.redactor.redact(FirstMessage(message), MAX_TITLE_BYTES);
+        let title = elide(message.get().0.trim(), MAX_TITLE_BYTES).into_owned();
         self.transact(move |tx| {
             let key = id.to_string();
             let known = CHATS.find(tx, &project, &key)?;

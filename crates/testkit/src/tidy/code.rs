@@ -177,6 +177,33 @@ fn the_store_makes_private_files_only() {
     );
 }
 
+/// Where programs are started: the supervisor's process, and agents with it.
+const STARTERS: [&str; 2] =
+    ["crates/agent/src/claude/watchdog.rs", "crates/agent/src/claude/command.rs"];
+
+#[test]
+fn programs_are_started_with_a_supervisor() {
+    LineRule {
+        advice: "start programs through Supervision::spawn, so that they end with their host",
+        covers: |path| {
+            // Tests of these have processes of their own.
+            let has_tests =
+                ["/tests.rs", "/process_identity.rs", "/watchdog_main.rs", "/runner_id.rs"];
+            is_product(path)
+                && ["agent", "stages", "server", "web", "cli"]
+                    .contains(&crate_of(path).unwrap_or(""))
+                && !STARTERS.contains(&path)
+                && !has_tests.iter().any(|end| path.ends_with(end))
+        },
+        is_broken_by: |line| line.contains(".spawn()"),
+    }
+    .check(
+        "crates/stages/src/a.rs",
+        &["let child = command.spawn()?;"],
+        &["let (child, group) = supervision.spawn(&mut command)?;", "tasks.spawn(work);"],
+    );
+}
+
 /// Files outside the store that write elsewhere than in a data folder: what a user names, the
 /// importer's checkpoints, and workspaces of agents.
 const WRITERS_ELSEWHERE: [&str; 8] = [

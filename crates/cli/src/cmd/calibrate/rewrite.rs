@@ -26,6 +26,7 @@ pub(super) async fn drafts(
         prices: PriceList { table: prices(target), at: Clock::System.now() },
         connections: target.store().map(|store| (store, &target.journal.project)),
         outbound: target.outbound(),
+        supervision: target.supervision(),
     };
     match judge::open(&name, means).await? {
         None => Ok(by_template),

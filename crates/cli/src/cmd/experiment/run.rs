@@ -227,6 +227,7 @@ pub(crate) async fn open_evaluators(
         commands: config.evaluators.commands(),
         prompts: JudgePrompts::read(data)?,
         outbound: OutboundPolicy::unrestricted(),
+        supervision: supervise::supervision(),
         clock: Arc::new(SystemBackoffClock),
         seed: Uuid::new_v4().to_string(),
     };

@@ -24,7 +24,8 @@ impl Redactor {
 
 impl LimitedRedactor<'_> {
     /// Redacts an input or an output. A text that is a JSON document is treated as one.
-    pub(super) fn payload(&self, payload: Payload, root: Root) -> Payload {
+    #[must_use]
+    pub fn payload(&self, payload: Payload, root: Root) -> Payload {
         match payload {
             Payload::Json(json) => Payload::Json(self.json(json, root)),
             Payload::Text(text) => match Json::parse(&text).filter(|_| is_document(&text)) {

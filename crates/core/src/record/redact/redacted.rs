@@ -35,6 +35,13 @@ impl<T> Redacted<T> {
     }
 }
 
+impl<T> Redacted<Vec<T>> {
+    /// Returns the records one by one, each redacted.
+    pub fn each(self) -> impl Iterator<Item = Redacted<T>> {
+        self.0.into_iter().map(Redacted)
+    }
+}
+
 impl Redactor {
     /// Takes out of records what the rules find, then elides texts of more than `text_bytes`.
     ///

@@ -265,6 +265,22 @@ impl Call {
         self.body.is_some() && self.content_type.is_none()
     }
 
+    /// Whether it makes sense at any time.
+    pub(super) fn waits_for_nothing(&self) -> bool {
+        self.once.is_none()
+    }
+
+    /// Whether it has a mark.
+    pub(super) fn has_mark(&self) -> bool {
+        [&self.at, &self.body].into_iter().flatten().any(|text| text.contains(MARK))
+    }
+
+    /// Its JSON body, filled in.
+    pub(super) fn json(&self, ids: &Ids<'_>) -> Option<Value> {
+        let body = self.body.as_deref().filter(|_| self.has_json())?;
+        serde_json::from_str(&ids.fill(body)).ok()
+    }
+
     /// Makes the call with another body.
     pub(super) async fn send(
         &self,

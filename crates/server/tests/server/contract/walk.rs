@@ -104,6 +104,16 @@ impl Walk {
     }
 
     pub(super) async fn start_with(calls: Vec<Call>) -> Self {
+        let mut walk = Self::unseeded(calls).await;
+        let calls = walk.calls.iter().filter(|call| call.method() != "DELETE");
+        let (key, kept) = (basic(Role::Owner), walk.kept.clone());
+        walk.kept = walk.seed(calls, &key, kept, (OURS, Chosen::Seeded)).await;
+        walk.settle().await;
+        walk
+    }
+
+    /// A server with what no call makes.
+    pub(super) async fn unseeded(calls: Vec<Call>) -> Self {
         let server = TestServer::start().await;
         make_strangers(&server).await;
         make_people(&server).await;
@@ -114,12 +124,7 @@ impl Walk {
         }
         let agents = start_agents(&server).await;
         let kept = KnownIds::at_home(project().as_str());
-        let mut walk = Self { server, _agents: agents, calls, kept };
-        let calls = walk.calls.iter().filter(|call| call.method() != "DELETE");
-        let (key, kept) = (basic(Role::Owner), walk.kept.clone());
-        walk.kept = walk.seed(calls, &key, kept, (OURS, Chosen::Seeded)).await;
-        walk.settle().await;
-        walk
+        Self { server, _agents: agents, calls, kept }
     }
 
     /// Makes calls, each of which must succeed, and stores the ids of their responses.
@@ -141,7 +146,7 @@ impl Walk {
     }
 
     /// Waits until the agent's turn is recorded: a chat is idle a little before that.
-    async fn settle(&self) {
+    pub(super) async fn settle(&self) {
         let ids = Ids::new(&self.kept, OURS, Chosen::Seeded);
         for name in ["$chat", "$chat_deprecated"] {
             let path = ids.fill(&format!("/api/v1/chats/{name}"));

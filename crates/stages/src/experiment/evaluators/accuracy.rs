@@ -53,7 +53,7 @@ impl AccuracyJudge {
         machine: &EvaluatorMachine,
         lookup: Variables<'_>,
     ) -> Result<Self, String> {
-        let access = (Some(&machine.host), &machine.outbound);
+        let access = (Some(&machine.host), &machine.outbound, &machine.supervision);
         let model = open_model(judge, access, (lookup, machine.clock.now())).await?;
         let model = model.ok_or("the offline judge compares no facts; name a model")?;
         let prompt = &machine.prompts;

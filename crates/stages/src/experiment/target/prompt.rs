@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ratchet_agent::budget::{Allowance, Budget};
+use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_agent::environment::Variables;
 use ratchet_agent::judge::{DefaultModels, JudgeName};
 use ratchet_agent::model::{Model, PriceList};
@@ -51,7 +52,7 @@ impl PromptTarget {
         spec: &PromptSpec,
         (machine, lookup): (&TargetMachine, Variables<'_>),
     ) -> Result<Self, TargetError> {
-        let access = (machine.host.as_ref(), &machine.outbound);
+        let access = (machine.host.as_ref(), &machine.outbound, &machine.supervision);
         let model = open_model(&spec.model, access, (lookup, machine.now)).await;
         let model = model.map_err(|why| invalid("model", why))?;
         let model = model.ok_or_else(|| invalid("model", "the offline judge answers nothing"))?;
@@ -109,7 +110,7 @@ impl PromptTarget {
 /// Opens a model by the name that judges have; `None` for the offline judge.
 pub(in crate::experiment) async fn open_model(
     name: &str,
-    (host, outbound): (Option<&ExperimentSite>, &OutboundPolicy),
+    (host, outbound, supervision): (Option<&ExperimentSite>, &OutboundPolicy, &Supervision),
     (variables, now): (Variables<'_>, Timestamp),
 ) -> Result<Option<Model>, String> {
     let name = JudgeName::parse(name, &DefaultModels::builtin()).map_err(|why| why.to_string())?;
@@ -126,8 +127,10 @@ pub(in crate::experiment) async fn open_model(
         prices: PriceList { table, at: now },
         connections: folder,
         outbound,
+        supervision,
     };
-    let opened = judge::open(&name, access).await.map_err(|error: ConnectError| error.to_string());
+    let opened = judge::open(&name, access).await;
+    let opened = opened.map_err(|error: ConnectError| error.without_reply());
     Ok(opened?.map(|model| model.with_backoff(ONCE)))
 }
 

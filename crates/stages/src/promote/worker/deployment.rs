@@ -1,20 +1,21 @@
+use std::io;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 
+use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_core::promotion::agent_version::AgentVersion;
 use ratchet_core::record::limit::elide;
 use ratchet_core::secret::Secret;
 use ratchet_remote::delivery::{self, DeliveryError, OutgoingMessage};
 use ratchet_remote::webhook::{self, ID_HEADER};
-use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Deserialize;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 
 use super::PromotionWorker;
-use crate::promote::agentcore::deploy_runtime;
+use crate::promote::agentcore::{RuntimeFault, deploy_runtime};
 
-/// Bytes of stderr that an error quotes.
+/// Bytes of stderr that the log quotes.
 const QUOTED_BYTES: usize = 1_000;
 /// Bytes of stderr that are kept while a command runs.
 const KEPT_BYTES: usize = 16 * 1024;
@@ -46,7 +47,10 @@ pub(super) struct DeployOrder {
 /// Why a deployment failed.
 #[derive(Clone, Debug)]
 pub(super) struct DeployFault {
+    /// For everyone who may see the promotion.
     pub(super) why: String,
+    /// What the program or the provider said of it, for the log of the operator alone.
+    pub(super) reply: Option<String>,
     /// Whether another attempt may succeed.
     pub(super) may_pass: bool,
 }
@@ -54,23 +58,11 @@ pub(super) struct DeployFault {
 impl DeployFault {
     /// A fault that no other attempt changes.
     pub(super) const fn last(why: String) -> Self {
-        Self { why, may_pass: false }
+        Self { why, reply: None, may_pass: false }
     }
 
     const fn passing(why: String) -> Self {
-        Self { why, may_pass: true }
-    }
-}
-
-/// Ends a process and its group when it is dropped, however the deployment ends.
-struct Group(Option<Pid>);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if let Some(pid) = self.0 {
-            // It may have ended by itself.
-            let _ended = kill_process_group(pid, Signal::KILL);
-        }
+        Self { why, reply: None, may_pass: true }
     }
 }
 
@@ -82,9 +74,11 @@ pub(super) async fn deploy(
 ) -> Result<(), DeployFault> {
     let timeout = worker.limits.deploy;
     match target {
-        DeployTarget::Command(words) => tokio::time::timeout(timeout, command(words, payload))
-            .await
-            .map_err(|_elapsed| DeployFault::last(format!("no result within {timeout:?}")))?,
+        DeployTarget::Command(words) => {
+            let run = command((words, payload), &worker.supervision);
+            let ended = tokio::time::timeout(timeout, run).await;
+            ended.map_err(|_elapsed| DeployFault::last(format!("no result within {timeout:?}")))?
+        }
         DeployTarget::Webhook(address, secret) => {
             post(worker, (address, secret.as_ref()), payload, order).await
         }
@@ -96,26 +90,50 @@ pub(super) async fn deploy(
             let ended = tokio::time::timeout(timeout, work).await.map_err(|_elapsed| {
                 DeployFault::passing(format!("not ready within {timeout:?}"))
             })?;
-            ended
-                .map(drop)
-                .map_err(|fault| DeployFault { why: fault.why, may_pass: fault.may_pass })
+            ended.map(drop).map_err(|RuntimeFault { why, reply, may_pass }| DeployFault {
+                why,
+                reply,
+                may_pass,
+            })
         }
     }
 }
 
-async fn command(words: &[String], payload: &str) -> Result<(), DeployFault> {
+async fn command(
+    (words, payload): (&[String], &str),
+    supervision: &Supervision,
+) -> Result<(), DeployFault> {
     let program = words.first().map(String::as_str).unwrap_or_default();
-    let started = Command::new(program)
+    let mut command = Command::new(program);
+    command
         .args(words.iter().skip(1))
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .process_group(0)
-        .spawn();
-    let mut child = started
+        .stderr(Stdio::piped());
+    let (mut child, mut group) = supervision
+        .spawn(&mut command)
         .map_err(|error| DeployFault::last(format!("promotion.command: {program}: {error}")))?;
-    let _group = Group(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)));
+    let (status, said) = tokio::select! {
+        ended = finish(&mut child, payload) => ended,
+        () = group.lost() => {
+            let why = "promotion.command: the process that supervises it has ended";
+            return Err(DeployFault::passing(why.to_owned()));
+        }
+    };
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => {
+            let said = String::from_utf8_lossy(&said).trim().to_owned();
+            let reply = (!said.is_empty()).then(|| elide(&said, QUOTED_BYTES).into_owned());
+            let why = format!("promotion.command: {status}; see the server's log");
+            Err(DeployFault { reply, ..DeployFault::passing(why) })
+        }
+        Err(error) => Err(DeployFault::passing(format!("promotion.command: {error}"))),
+    }
+}
+
+/// Writes the order, and reads the last of stderr until the command has ended.
+async fn finish(child: &mut Child, payload: &str) -> (io::Result<ExitStatus>, Vec<u8>) {
     let (stdin, stderr) = (child.stdin.take(), child.stderr.take());
     let write = async {
         if let Some(mut stdin) = stdin {
@@ -134,15 +152,7 @@ async fn command(words: &[String], payload: &str) -> Result<(), DeployFault> {
         said
     };
     let ((), said) = tokio::join!(write, listen);
-    let status = child.wait().await;
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => {
-            let said = String::from_utf8_lossy(&said).trim().to_owned();
-            Err(DeployFault::passing(format!("{status}: {}", elide(&said, QUOTED_BYTES))))
-        }
-        Err(error) => Err(DeployFault::passing(format!("promotion.command: {error}"))),
-    }
+    (child.wait().await, said)
 }
 
 async fn post(
@@ -171,7 +181,7 @@ async fn post(
             let why = format!("the webhook answered {}", answer.status);
             let is_busy = matches!(answer.status.as_u16(), 408 | 425 | 429);
             let may_pass = answer.status.is_server_error() || is_busy;
-            Err(DeployFault { why, may_pass })
+            Err(DeployFault { why, reply: None, may_pass })
         }
         Err(DeliveryError::Refused(why)) => {
             Err(DeployFault::last(format!("promotion.webhook: {why}")))

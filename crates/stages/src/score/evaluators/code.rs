@@ -32,7 +32,8 @@ pub(super) struct CodeRunner {
 
 /// Why code has no verdict.
 pub(super) enum CodeFailure {
-    /// The operator has named no interpreter, or it does not start: no fault of the code.
+    /// The operator has named no interpreter, it does not start, or it was ended from outside: no
+    /// fault of the code.
     NoInterpreter(String),
     /// The code fails, or exceeds a limit.
     Code(String),
@@ -64,22 +65,25 @@ impl CodeRunner {
         (language, source): (CodeLanguage, &str),
         record: &EvaluatedRecord,
     ) -> Result<Vec<EvaluatorVerdict>, CodeFailure> {
-        let command = self
+        let interpreter = self
             .environment
             .code_interpreter(language)
             .ok_or_else(|| CodeFailure::NoInterpreter(language.without_interpreter().to_owned()))?;
         let command = BoundedCommand {
-            command,
+            command: interpreter.command,
             arguments: driver(language).map(str::to_owned).to_vec(),
             timeout: TIMEOUT,
             max_memory: MAX_MEMORY,
             max_output: MAX_OUTPUT,
+            supervision: interpreter.supervision,
         };
         // The semaphore is never closed.
         let _permit = self.processes.acquire().await;
         let request = code_request(source, record).to_string();
         let printed = command.run(request.as_bytes()).await.map_err(|error| match error {
-            CommandError::NotStarted { .. } => CodeFailure::NoInterpreter(error.to_string()),
+            CommandError::NotStarted { .. } | CommandError::Unsupervised => {
+                CodeFailure::NoInterpreter(error.to_string())
+            }
             other => CodeFailure::Code(format!("the code has no answer: {other}")),
         })?;
         code_answer(&printed).map_err(CodeFailure::Code)

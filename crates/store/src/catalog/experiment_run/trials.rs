@@ -3,6 +3,8 @@ use std::time::Duration;
 use ratchet_core::experiment::trial::trial_ids;
 use ratchet_core::job::JobKind;
 use ratchet_core::money::Money;
+use ratchet_core::record::redact::path::Root;
+use ratchet_core::record::redact::{LimitedRedactor, Redact, Redacted};
 use ratchet_core::time::Timestamp;
 use serde_json::{Map, Value as JsonValue, json};
 
@@ -63,8 +65,31 @@ pub struct FinishedTrial {
     pub cost: Option<Money>,
     /// What its evaluators cost.
     pub judge_cost: Money,
-    /// An answer to cache, by its key.
-    pub answer: Option<(String, String)>,
+    pub answer: Option<CacheableAnswer>,
+}
+
+/// An answer that later runs may use.
+#[derive(Clone, Debug)]
+pub struct CacheableAnswer {
+    pub key: String,
+    pub text: String,
+    /// What is stored: JSON.
+    pub document: String,
+}
+
+/// Keys of a result whose values are ids.
+const IDS: [&str; 2] = ["trace", "observation"];
+
+impl Redact for FinishedTrial {
+    fn redact(self, rules: &LimitedRedactor<'_>) -> Self {
+        let result = match rules.texts(JsonValue::Object(self.result), &IDS) {
+            JsonValue::Object(fields) => fields,
+            _ => Map::new(),
+        };
+        // A redacted answer would be judged differently from the one that was given.
+        let answer = self.answer.filter(|answer| rules.keep(&answer.text, Root::Output));
+        Self { result, answer, ..self }
+    }
 }
 
 impl Catalog {
@@ -164,12 +189,14 @@ impl Catalog {
         finished: Vec<FinishedTrial>,
         now: Timestamp,
     ) -> StoreResult<(ExperimentRun, Vec<String>)> {
+        let finished = self.redacted(&project, finished).await?;
         self.transact(move |tx| {
             let mut lost = Vec::new();
             let mut counts = RunCounts::default();
-            for trial in finished {
+            for redacted in finished.each() {
+                let trial = redacted.get();
                 let lease = leased(&project, &trial.lease);
-                if !is_of(&run, &lease.id) || !finish(tx, &lease, &trial, now)? {
+                if !is_of(&run, &lease.id) || !finish(tx, &lease, &redacted, now)? {
                     lost.push(lease.id);
                     continue;
                 }
@@ -331,9 +358,10 @@ fn save_result(tx: &Tx<'_>, lease: &JobLease, result: &Map<String, JsonValue>) -
 fn finish(
     tx: &Tx<'_>,
     lease: &JobLease,
-    trial: &FinishedTrial,
+    trial: &Redacted<FinishedTrial>,
     now: Timestamp,
 ) -> StoreResult<bool> {
+    let trial = trial.get();
     let before = job::one(tx, &lease.project, lease.kind, &lease.id)?;
     let mut result = counted(before.and_then(|job| job.result).as_deref(), 0);
     result.extend(trial.result.clone());
@@ -341,11 +369,11 @@ fn finish(
     if job::complete(tx, lease, Some(result), now)? == LeaseStatus::Lost {
         return Ok(false);
     }
-    if let Some((key, answer)) = &trial.answer {
+    if let Some(CacheableAnswer { key, document, .. }) = &trial.answer {
         tx.execute(
             "INSERT INTO experiment_answer (project, id, answer, created_at) \
              VALUES ($1, $2, $3, $4) ON CONFLICT (project, id) DO NOTHING",
-            &[(&lease.project).into(), key.into(), answer.into(), now.into()],
+            &[(&lease.project).into(), key.into(), document.into(), now.into()],
         )?;
     }
     Ok(true)

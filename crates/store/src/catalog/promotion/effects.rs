@@ -3,6 +3,7 @@ use ratchet_core::job::JobKind;
 use ratchet_core::message::Message;
 use ratchet_core::promotion::state::{Action, Before, Effect, PromotionState};
 use ratchet_core::promotion::watch::WatchResult;
+use ratchet_core::record::redact::Redactor;
 use serde_json::json;
 
 use super::{PRODUCTION, PromotionCall, StoredPromotion, act};
@@ -61,9 +62,11 @@ fn go_live(
     let Some(earlier) = before.filter(|earlier| *earlier != stored.id) else { return Ok(()) };
     let by_promotion = stored.id.clone();
     let action = Action::Supersede { by_promotion };
+    // It has ids only: there is nothing to redact.
+    let redacted = Redactor::default().redact(action.clone(), usize::MAX);
     let call = PromotionCall { id: earlier, action, ..call.clone() };
     // One that is not live any more refuses nothing and changes nothing.
-    act(tx, &call).map(drop)
+    act(tx, &call, redacted).map(drop)
 }
 
 fn restore(

@@ -9,6 +9,7 @@ use ratchet_core::catalog::annotation::ItemStatus;
 use ratchet_core::catalog::review::{REVIEW_LEASE, ReviewOutcome};
 use ratchet_core::job::JobKind;
 use ratchet_core::payload::Json;
+use ratchet_core::record::redact::Redacted;
 use ratchet_core::time::Timestamp;
 
 pub use self::records::{NewReview, Review, ReviewEffect, ReviewLease};
@@ -60,7 +61,7 @@ impl Catalog {
         self.renew_job(job_lease(&of, &item, lease), REVIEW_LEASE, now).await
     }
 
-    /// Saves a review, and completes its item if that has all its reviews.
+    /// Saves a review, redacted by the project's rules, and completes its item if that has all its reviews.
     ///
     /// # Errors
     /// Fails if there is no such item.
@@ -70,13 +71,15 @@ impl Catalog {
         new: NewReview,
         now: Timestamp,
     ) -> StoreResult<ReviewEffect> {
+        let redacted = self.redacted(&of.project, new).await?;
         self.transact(move |tx| {
+            let new = redacted.get();
             let item = find_item(tx, &of, &new.item)?;
             if find(tx, &of, &new.id)?.is_some() {
                 return Ok(ReviewEffect::Repeated);
             }
-            let is_late = !is_ours(tx, &of, &new, &item, now)?;
-            insert(tx, &of, &new, is_late, now)?;
+            let is_late = !is_ours(tx, &of, new, &item, now)?;
+            insert(tx, &of, &redacted, is_late, now)?;
             if is_late {
                 return Ok(ReviewEffect::Late);
             }
@@ -270,10 +273,11 @@ fn find(tx: &Tx<'_>, of: &QueueId, id: &str) -> StoreResult<Option<Review>> {
 fn insert(
     tx: &Tx<'_>,
     of: &QueueId,
-    new: &NewReview,
+    new: &Redacted<NewReview>,
     is_late: bool,
     now: Timestamp,
 ) -> StoreResult<()> {
+    let new = new.get();
     let outcome = if new.is_skipped { ReviewOutcome::Skipped } else { ReviewOutcome::Answered };
     let list = |ids: &[String]| Json::from_value(&ids.to_vec().into());
     let sql = format!(

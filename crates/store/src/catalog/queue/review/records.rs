@@ -1,4 +1,5 @@
 use ratchet_core::catalog::review::ReviewOutcome;
+use ratchet_core::record::redact::{LimitedRedactor, Redact};
 use ratchet_core::time::Timestamp;
 
 use crate::catalog::queue::QueueItem;
@@ -48,6 +49,12 @@ pub struct NewReview {
     pub seconds: Option<u64>,
     pub scores: Vec<String>,
     pub dataset_items: Vec<String>,
+}
+
+impl Redact for NewReview {
+    fn redact(self, rules: &LimitedRedactor<'_>) -> Self {
+        Self { judge_error: self.judge_error.redact(rules), ..self }
+    }
 }
 
 /// What became of a review.
