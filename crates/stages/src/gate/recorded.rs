@@ -33,6 +33,10 @@ const PAGE: u64 = 200;
 const SCORES: u64 = 2_000;
 /// Trials of a run that are read.
 const MAX_TRIALS: usize = 100_000;
+/// The most answers of a run that are handed out to be judged.
+const MAX_ANSWERS: usize = 5_000;
+/// Bytes of answers after which no further one is handed out.
+const MAX_ANSWER_BYTES: usize = 4_000_000;
 
 /// A recorded run as outcomes.
 #[derive(Debug, Default)]
@@ -49,16 +53,23 @@ pub(super) struct RecordedRun {
     pub(super) evaluator: Option<String>,
     /// Answers that were judged again.
     pub(super) judged_again: usize,
-    /// Answers that another evaluator than the present one judged, or none.
-    pub(super) not_judged_again: Vec<EarlierAnswer>,
+    /// The number of answers that another evaluator than the present one judged, or none.
+    pub(super) not_judged_again: usize,
+    /// Those of them that are wanted, as many as fit.
+    pub(super) answers: Vec<StoredAnswer>,
+    /// Whether more are wanted than fit.
+    pub(super) has_more_answers: bool,
+    answer_bytes: usize,
     trials: usize,
 }
 
-/// An answer of an earlier run.
+/// The answers of an earlier run that are to be judged.
 #[derive(Debug)]
-pub(super) struct EarlierAnswer {
-    pub(super) version: Option<Timestamp>,
-    pub(super) answer: StoredAnswer,
+pub(super) struct WantedAnswers {
+    /// The version of each item in the run at the gate: answers to others cannot be compared.
+    pub(super) versions: BTreeMap<String, Option<Timestamp>>,
+    /// Traces that have a verdict by now.
+    pub(super) judged: BTreeSet<String>,
 }
 
 /// What is read of a run.
@@ -73,12 +84,14 @@ pub(super) struct Reading<'a> {
     /// Name of the score of answers that the present evaluator judged after their run; it counts
     /// where there is one.
     pub(super) later: Option<&'a str>,
+    /// Answers without such a score to return; only their number if `None`.
+    pub(super) wanted: Option<&'a WantedAnswers>,
 }
 
 impl<'a> Reading<'a> {
     /// All items, with the scores that are stored.
     pub(super) const fn stored(score: &'a str) -> Self {
-        Self { score, only: &[], judge: None, later: None }
+        Self { score, only: &[], judge: None, later: None, wanted: None }
     }
 }
 
@@ -99,7 +112,13 @@ impl RecordedRun {
                 context.store.telemetry.experiment_items(query(context, run, reading.only, cursor));
             let page = page.await?;
             let mut scores = scores(context, &page.rows, (reading.score, reading.later)).await?;
-            for trial in page.rows.iter().filter(|trial| counted.includes(&trial.trace)) {
+            for trial in page.rows {
+                if !counted.includes(&trial.trace) {
+                    continue;
+                }
+                let project = context.project.clone();
+                let whole = context.store.telemetry.whole_experiment_item(project, trial);
+                let Some(trial) = &whole.await? else { continue };
                 if let Some(value) = reading.judge.and_then(|judge| judge.judge(trial)) {
                     scores.entry(trial.trace.clone()).or_default().judged = Some(value);
                     read.judged_again += 1;
@@ -107,7 +126,7 @@ impl RecordedRun {
                 let at = trial.version.unwrap_or(trial.created_at);
                 let version = items.version(&trial.item, at).await?.or(trial.version);
                 if reading.later.is_some() {
-                    read.take_later(trial, version, &mut scores);
+                    read.take_later(trial, (version, reading.wanted), &mut scores);
                 }
                 if !read.add(&mut outcomes, trial, (version, &scores))
                     && counted.lacks_verdict(&trial.trace, reading.score)
@@ -132,12 +151,12 @@ impl RecordedRun {
         Ok(read)
     }
 
-    /// Takes the verdict that the present evaluator gave after the run; notes the answer if there is
+    /// Takes the verdict that the present evaluator gave after the run; counts the answer if there is
     /// none.
     fn take_later(
         &mut self,
         trial: &StoredExperimentItem,
-        version: Option<Timestamp>,
+        (version, wanted): (Option<Timestamp>, Option<&WantedAnswers>),
         scores: &mut TraceScores,
     ) {
         let found = scores.entry(trial.trace.clone()).or_default();
@@ -146,21 +165,20 @@ impl RecordedRun {
             self.judged_again += 1;
             return;
         }
-        let Some(content) = content(trial) else { return };
-        let Some(output) = &content.output else { return };
-        let input = content.input.as_ref().map(|input| {
-            let text = input.as_str();
-            serde_json::from_str(text).unwrap_or_else(|_| text.into())
-        });
-        let answer = StoredAnswer {
-            run: trial.experiment.name.clone(),
-            trace: trial.trace.to_string(),
-            item: trial.item.clone(),
-            input: input.unwrap_or_default(),
-            expected_output: expected(trial).unwrap_or_default(),
-            output: text_of(output),
-        };
-        self.not_judged_again.push(EarlierAnswer { version, answer });
+        if content(trial).is_none_or(|content| content.output.is_none()) {
+            return;
+        }
+        self.not_judged_again += 1;
+        let is_wanted = |wanted: &WantedAnswers| wanted.includes(trial, version);
+        if !wanted.is_some_and(is_wanted) {
+            return;
+        }
+        if self.answer_bytes >= MAX_ANSWER_BYTES || self.answers.len() >= MAX_ANSWERS {
+            self.has_more_answers = true;
+            return;
+        }
+        self.answer_bytes += bytes(trial);
+        self.answers.extend(stored_answer(trial));
     }
 
     /// Adds a trial; returns false if it has no score.
@@ -210,6 +228,36 @@ impl RecordedRun {
     }
 }
 
+impl WantedAnswers {
+    fn includes(&self, trial: &StoredExperimentItem, version: Option<Timestamp>) -> bool {
+        self.versions.get(&trial.item).is_some_and(|now| *now == version)
+            && !self.judged.contains(&trial.trace.to_string())
+    }
+}
+
+fn stored_answer(trial: &StoredExperimentItem) -> Option<StoredAnswer> {
+    let content = content(trial)?;
+    let input = content.input.as_ref().map(|input| {
+        let text = input.as_str();
+        serde_json::from_str(text).unwrap_or_else(|_| text.into())
+    });
+    Some(StoredAnswer {
+        run: trial.experiment.name.clone(),
+        trace: trial.trace.to_string(),
+        item: trial.item.clone(),
+        input: input.unwrap_or_default(),
+        expected_output: expected(trial).unwrap_or_default(),
+        output: text_of(content.output.as_ref()?),
+    })
+}
+
+/// Bytes of an answer with its input and of what was expected.
+fn bytes(trial: &StoredExperimentItem) -> usize {
+    let texts = content(trial).into_iter().flat_map(|content| [&content.input, &content.output]);
+    let texts = texts.flatten().map(|text| text.as_str().len());
+    texts.sum::<usize>() + trial.expected_output.as_ref().map_or(0, |json| json.as_str().len())
+}
+
 fn query(
     context: GateContext<'_>,
     run: &Experiment,
@@ -224,7 +272,7 @@ fn query(
         datasets: Vec::new(),
         paging: Paging::After { cursor, limit: PAGE },
     };
-    ExperimentItemQuery { of, items: only.to_vec(), detail: Detail::Content }
+    ExperimentItemQuery { of, items: only.to_vec(), detail: Detail::BoundedContent }
 }
 
 /// What a trace or an observation says about a trial.
