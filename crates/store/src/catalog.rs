@@ -116,7 +116,9 @@ pub use comment::{Comment, CommentFilter, NewComment};
 pub use dataset::{Change, Dataset, NewDataset, Schemas};
 pub use dataset_head::{DatasetItemHead, DatasetItemPreview};
 pub use dataset_history::DatasetMoment;
-pub use dataset_item::{Collected, DatasetItem, DatasetItemQuery, ItemVersion, NewDatasetItem};
+pub use dataset_item::{
+    Collected, DatasetItem, DatasetItemQuery, ItemVersion, ListedDatasetItem, NewDatasetItem,
+};
 pub use document::{Document, DocumentKind, Documents};
 pub use evaluation::{
     EnqueuedEvaluation, EvaluationEnd, EvaluatorActivity, EvaluatorCall, FinishedEvaluation,

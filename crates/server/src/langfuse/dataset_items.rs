@@ -8,6 +8,8 @@ use ratchet_core::id::Id;
 use ratchet_core::issue::Issue;
 use ratchet_core::payload::Json as JsonText;
 use ratchet_core::record::media::reference::{FoundReference, references};
+use ratchet_core::record::trace::Content;
+use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dataset::{
     CreateDatasetItem, DatasetItemView, MediaReference, ReferencedMedia,
 };
@@ -22,6 +24,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::json_fields::{LongJsonFields, kept};
+use super::page_stream::{self, RowWriter};
 use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
 use super::{datasets, response};
@@ -74,10 +77,76 @@ pub(super) async fn list(
     if let Some(name) = query.dataset_name.take() {
         query.dataset_name = Some(datasets::find(&app, &query.project, name).await?.name);
     }
-    let found = app.store.catalog.dataset_items(query).await?;
-    let seen = Seen::of(&app, &origin, project, found.rows).await?;
-    let meta = meta(page, found.total);
-    response::json(&app, seen.bytes, move || Paged { data: seen.views(), meta }).await
+    let as_of = query.as_of;
+    let found = app.store.catalog.bounded_dataset_items(query, PAGE_BYTES).await?;
+    let empty = Paged { data: Vec::<()>::new(), meta: meta(page, found.total) };
+    let (cut, whole): (Vec<_>, Vec<_>) = found.rows.into_iter().partition(|one| one.is_cut);
+    let whole = whole.into_iter().map(|listed| listed.item).collect();
+    let seen = Seen::of(&app, &origin, project.clone(), whole).await?;
+    let views = app.workers.run_sized(seen.bytes, move || seen.views()).await?;
+    let whole = views.into_iter().map(ListedView::Whole);
+    let rows = whole.chain(cut.into_iter().map(|listed| ListedView::Cut(listed.item.id)));
+    let rows = rows.collect();
+    let writer = DatasetItemWriter { app: app.clone(), origin, project, as_of };
+    page_stream::respond(app, writer, rows, empty).await
+}
+
+/// Approximate bytes of the items of a page that are read at once.
+const PAGE_BYTES: usize = 2_000_000;
+
+/// An item of a page.
+enum ListedView {
+    Whole(DatasetItemView),
+    /// Its id, as the page has long items before it.
+    Cut(String),
+}
+
+/// Writes the items of a page.
+struct DatasetItemWriter {
+    app: App,
+    origin: Origin,
+    project: ProjectId,
+    as_of: Option<Timestamp>,
+}
+
+impl RowWriter for DatasetItemWriter {
+    type Row = ListedView;
+
+    fn shows_content(&self) -> bool {
+        true
+    }
+
+    fn content(_: &ListedView) -> Option<&Content> {
+        None
+    }
+
+    fn is_whole(&self, row: &ListedView) -> bool {
+        matches!(row, ListedView::Whole(_))
+    }
+
+    fn bytes(row: &ListedView) -> usize {
+        let ListedView::Whole(view) = row else { return 0 };
+        let texts = [&view.input, &view.expected_output, &view.metadata];
+        texts.into_iter().flatten().map(|json| json.get().len()).sum()
+    }
+
+    async fn load(&self, row: ListedView) -> ApiResult<Option<ListedView>> {
+        let ListedView::Cut(id) = row else { return Ok(Some(row)) };
+        let (catalog, project) = (&self.app.store.catalog, self.project.clone());
+        let Some(item) = catalog.dataset_item(project, id, self.as_of).await? else {
+            return Ok(None);
+        };
+        let seen = Seen::of(&self.app, &self.origin, self.project.clone(), vec![item]).await?;
+        let views = self.app.workers.run_sized(seen.bytes, move || seen.views()).await?;
+        Ok(views.into_iter().next().map(ListedView::Whole))
+    }
+
+    fn write(&self, row: &ListedView, text: &mut Vec<u8>) -> serde_json::Result<()> {
+        match row {
+            ListedView::Whole(view) => serde_json::to_writer(text, view),
+            ListedView::Cut(_) => Ok(()),
+        }
+    }
 }
 
 /// `GET /api/public/dataset-items/{id}`: one item, archived or not.

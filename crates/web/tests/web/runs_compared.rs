@@ -154,4 +154,11 @@ async fn runs_with_long_outputs_are_shown_by_their_beginnings() {
         }
         assert!(page.text.len() < 500_000, "{} bytes", page.text.len());
     }
+    let items = site.get("/project/shop/datasets/cities").await;
+    let file = site.get("/project/shop/datasets/cities/export?format=jsonl").await;
+    for nth in 0..4 {
+        items.check(200, &format!("asked {nth} x"));
+        let asked = format!("asked {nth} {long}");
+        assert!(file.text.contains(&asked), "item {nth} is not whole in the file");
+    }
 }
