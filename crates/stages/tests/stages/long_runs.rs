@@ -196,4 +196,4 @@ async fn long_answers_to_judge_come_a_few_at_a_time_and_each_once() {
 }
 
 /// The short form of the evaluator with that score.
-const ACCURACY_EVALUATOR: &str = "accuracy";
+const ACCURACY_EVALUATOR: &str = "experiment-accuracy:claude";

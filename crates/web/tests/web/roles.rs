@@ -250,7 +250,10 @@ pub(crate) async fn everything(
 ) -> Vec<String> {
     let mut shown = Vec::new();
     let pages = ways.iter().filter(|way| way.method == "GET" && way.route.starts_with("/project/"));
-    for way in pages.filter(|way| !way.route.ends_with("/events")) {
+    // A stream goes on, and the page for a new chat has a new id each time.
+    let is_other =
+        |way: &&Way| way.route.ends_with("/events") || way.route.ends_with("/with/{target}");
+    for way in pages.filter(|way| !is_other(way)) {
         let answer = send(owner, way, &way.at("shop", ids)).await;
         shown.push(format!("{way:?} {} {}", answer.status, answer.text));
     }
