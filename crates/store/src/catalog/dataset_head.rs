@@ -41,7 +41,7 @@ impl Catalog {
     ) -> StoreResult<Vec<DatasetItemHead>> {
         // Metadata is as long as clients make it: it is looked at row by row, and not kept.
         let metadata = if filter.is_some() { "metadata" } else { "NULL" };
-        let sql_limit = if filter.is_some() { i64::MAX as u64 } else { limit };
+        let sql_limit = if filter.is_some() { i64::MAX.unsigned_abs() } else { limit };
         let sql = format!(
             "SELECT id, valid_from, {metadata} FROM dataset_item WHERE project = $1 \
              AND dataset = $2 AND status = $3 AND valid_to IS NULL ORDER BY created_at, id LIMIT $4"

@@ -1,7 +1,7 @@
 //! Projects that have one of everything, and what their things are called in addresses.
 
 /// Agents and what is made of their runs.
-mod work;
+mod agents;
 
 use std::collections::BTreeMap;
 
@@ -87,7 +87,7 @@ pub(crate) struct Shop {
 impl Shop {
     pub(crate) async fn open() -> Self {
         let site = Site::new().await;
-        work::run_experiments(&site);
+        agents::run_experiments(&site);
         let (agents, chat) = chat(&site).await;
         let seed = Seed { site: &site, project: "shop", chosen: CHOSEN, mark: OURS };
         let mut ids = seed.furnish().await;
@@ -129,7 +129,7 @@ impl Seed<'_> {
         let mut owner = self.site.signed_in(&owner.email).await;
         made.extend(self.dashboard(&mut owner).await);
         made.extend(self.settled(&mut owner).await);
-        made.extend(self.work().await);
+        made.extend(self.agent_data().await);
         Ids { made, chosen: self.chosen }
     }
 

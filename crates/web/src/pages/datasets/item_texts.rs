@@ -80,7 +80,7 @@ mod tests {
         let whole = r#""a \u00e4 \"b\" \ud83d\ude00 c""#;
         assert_eq!(opening(whole), "a \u{e4} \"b\" \u{1f600} c");
         for end in 1..whole.len() {
-            let shown = opening(&whole[..end]);
+            let shown = opening(whole.get(..end).unwrap());
             assert!("a \u{e4} \"b\" \u{1f600} c".starts_with(&shown), "{end}: {shown}");
         }
         assert_eq!(opening(r#"{"a": "b"#), r#"{"a": "b"#);

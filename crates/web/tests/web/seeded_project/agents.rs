@@ -49,7 +49,7 @@ pub(super) fn run_experiments(site: &Site) {
 }
 
 impl Seed<'_> {
-    pub(super) async fn work(&self) -> Vec<(&'static str, String)> {
+    pub(super) async fn agent_data(&self) -> Vec<(&'static str, String)> {
         self.target().await;
         let (gate, promotion) = (self.gate().await, self.promotion().await);
         let (week, suggestion) = self.week().await;
