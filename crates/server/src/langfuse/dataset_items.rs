@@ -1,3 +1,6 @@
+/// Items of a page, however long.
+mod page;
+
 use std::collections::BTreeMap;
 
 use axum::Json;
@@ -8,8 +11,6 @@ use ratchet_core::id::Id;
 use ratchet_core::issue::Issue;
 use ratchet_core::payload::Json as JsonText;
 use ratchet_core::record::media::reference::{FoundReference, references};
-use ratchet_core::record::trace::Content;
-use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dataset::{
     CreateDatasetItem, DatasetItemView, MediaReference, ReferencedMedia,
 };
@@ -23,8 +24,9 @@ use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use self::page::{DatasetItemWriter, ListedView, PAGE_BYTES};
 use super::json_fields::{LongJsonFields, kept};
-use super::page_stream::{self, RowWriter};
+use super::page_stream;
 use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
 use super::{datasets, response};
@@ -84,69 +86,11 @@ pub(super) async fn list(
     let whole = whole.into_iter().map(|listed| listed.item).collect();
     let seen = Seen::of(&app, &origin, project.clone(), whole).await?;
     let views = app.workers.run_sized(seen.bytes, move || seen.views()).await?;
-    let whole = views.into_iter().map(ListedView::Whole);
+    let whole = views.into_iter().map(|view| ListedView::Whole(Box::new(view)));
     let rows = whole.chain(cut.into_iter().map(|listed| ListedView::Cut(listed.item.id)));
     let rows = rows.collect();
     let writer = DatasetItemWriter { app: app.clone(), origin, project, as_of };
     page_stream::respond(app, writer, rows, empty).await
-}
-
-/// Approximate bytes of the items of a page that are read at once.
-const PAGE_BYTES: usize = 2_000_000;
-
-/// An item of a page.
-enum ListedView {
-    Whole(DatasetItemView),
-    /// Its id, as the page has long items before it.
-    Cut(String),
-}
-
-/// Writes the items of a page.
-struct DatasetItemWriter {
-    app: App,
-    origin: Origin,
-    project: ProjectId,
-    as_of: Option<Timestamp>,
-}
-
-impl RowWriter for DatasetItemWriter {
-    type Row = ListedView;
-
-    fn shows_content(&self) -> bool {
-        true
-    }
-
-    fn content(_: &ListedView) -> Option<&Content> {
-        None
-    }
-
-    fn is_whole(&self, row: &ListedView) -> bool {
-        matches!(row, ListedView::Whole(_))
-    }
-
-    fn bytes(row: &ListedView) -> usize {
-        let ListedView::Whole(view) = row else { return 0 };
-        let texts = [&view.input, &view.expected_output, &view.metadata];
-        texts.into_iter().flatten().map(|json| json.get().len()).sum()
-    }
-
-    async fn load(&self, row: ListedView) -> ApiResult<Option<ListedView>> {
-        let ListedView::Cut(id) = row else { return Ok(Some(row)) };
-        let (catalog, project) = (&self.app.store.catalog, self.project.clone());
-        let Some(item) = catalog.dataset_item(project, id, self.as_of).await? else {
-            return Ok(None);
-        };
-        let seen = Seen::of(&self.app, &self.origin, self.project.clone(), vec![item]).await?;
-        let views = self.app.workers.run_sized(seen.bytes, move || seen.views()).await?;
-        Ok(views.into_iter().next().map(ListedView::Whole))
-    }
-
-    fn write(&self, row: &ListedView, text: &mut Vec<u8>) -> serde_json::Result<()> {
-        match row {
-            ListedView::Whole(view) => serde_json::to_writer(text, view),
-            ListedView::Cut(_) => Ok(()),
-        }
-    }
 }
 
 /// `GET /api/public/dataset-items/{id}`: one item, archived or not.

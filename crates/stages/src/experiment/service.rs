@@ -39,6 +39,8 @@ pub(super) const MAX_REPEATS: u32 = 100;
 const MAX_CLAIM: u64 = 256;
 /// Approximate bytes of items and cached answers after which a claim hands out no further trial.
 const MAX_CLAIM_BYTES: u64 = 4_000_000;
+/// Bytes of an item from which on it is not parsed on an async thread.
+const LONG_ITEM: usize = 64 * 1024;
 /// The shortest and the longest lease, in seconds.
 const LEASE_SECONDS: std::ops::RangeInclusive<u64> = 5..=3_600;
 /// Runs of other clients that a list shows beside ours.
@@ -396,17 +398,20 @@ impl ExperimentService {
     async fn trial(&self, claimed: ClaimedTrial) -> ServiceResult<TrialView> {
         let payload = payload_of(&claimed.job)?;
         let item = self.item(&payload).await?;
-        let cached = claimed.cached.as_deref().and_then(|text| serde_json::from_str(text).ok());
-        Ok(TrialView {
-            id: claimed.job.id.clone(),
+        let texts = [&item.input, &item.expected_output, &item.metadata];
+        let bytes = texts.into_iter().flatten().map(|json| json.as_str().len()).sum::<usize>()
+            + claimed.cached.as_ref().map_or(0, String::len);
+        let view = move || TrialView {
+            cached: claimed.cached.as_deref().and_then(|text| serde_json::from_str(text).ok()),
             lease: claimed.job.state.leases,
+            id: claimed.job.id,
             item: item.id,
             repeat: payload.repeat,
             input: parsed(item.input.as_ref()),
             expected_output: parsed(item.expected_output.as_ref()),
             metadata: parsed(item.metadata.as_ref()),
-            cached,
-        })
+        };
+        Ok(if bytes > LONG_ITEM { run_blocking(view).await? } else { view() })
     }
 }
 

@@ -11,7 +11,8 @@ use serde_json::json;
 use super::evaluator::{RunEvaluator, RunEvaluators};
 use super::items::DatasetItems;
 use super::lookup::{baseline, best, dataset, run};
-use super::recorded::{self, Reading, RecordedRun, WantedAnswers};
+use super::recorded::{self, Reading, RecordedRun};
+use super::stored_answers::WantedAnswers;
 use super::{EarlierRun, GateContext, GateError, GateOrder};
 use crate::experiment::{EVALUATOR_VERSION, JUDGE_COST, metadata};
 use crate::record::scores::{ScoreWriteError, write};
@@ -66,8 +67,8 @@ pub async fn answers_to_judge(
     for earlier in found.iter().chain(&best) {
         let reading = Reading { wanted: Some(&wanted), ..reading };
         let read = EarlierRun::read(context, earlier, Some(&judge), reading, &mut items).await?;
-        answers.extend(read.run.answers);
-        more |= read.run.has_more_answers;
+        answers.extend(read.run.answers.answers);
+        more |= read.run.answers.has_more;
     }
     Ok(StoredAnswersView {
         score: candidate.score,

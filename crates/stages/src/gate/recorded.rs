@@ -10,7 +10,6 @@ use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
 use ratchet_core::record::trace::Content;
 use ratchet_core::record::usage::Cost;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::ratchet::gates::StoredAnswer;
 use ratchet_store::experiment::{
     Experiment, ExperimentItemQuery, ExperimentQuery, Outcome, StoredExperimentItem,
 };
@@ -22,8 +21,9 @@ use ratchet_store::{Store, StoreResult};
 use sha2::{Digest, Sha256};
 
 use super::counted_traces::CountedTraces;
-use super::evaluator::{RunEvaluator, content, expected, is_later_score, text_of};
+use super::evaluator::{RunEvaluator, content, is_later_score};
 use super::items::DatasetItems;
+use super::stored_answers::{FittingAnswers, WantedAnswers};
 use super::{GateContext, GateError};
 use crate::experiment::EVALUATOR_VERSION;
 
@@ -33,10 +33,6 @@ const PAGE: u64 = 200;
 const SCORES: u64 = 2_000;
 /// Trials of a run that are read.
 const MAX_TRIALS: usize = 100_000;
-/// The most answers of a run that are handed out to be judged.
-const MAX_ANSWERS: usize = 5_000;
-/// Bytes of answers after which no further one is handed out.
-const MAX_ANSWER_BYTES: usize = 4_000_000;
 
 /// A recorded run as outcomes.
 #[derive(Debug, Default)]
@@ -56,20 +52,8 @@ pub(super) struct RecordedRun {
     /// The number of answers that another evaluator than the present one judged, or none.
     pub(super) not_judged_again: usize,
     /// Those of them that are wanted, as many as fit.
-    pub(super) answers: Vec<StoredAnswer>,
-    /// Whether more are wanted than fit.
-    pub(super) has_more_answers: bool,
-    answer_bytes: usize,
+    pub(super) answers: FittingAnswers,
     trials: usize,
-}
-
-/// The answers of an earlier run that are to be judged.
-#[derive(Debug)]
-pub(super) struct WantedAnswers {
-    /// The version of each item in the run at the gate: answers to others cannot be compared.
-    pub(super) versions: BTreeMap<String, Option<Timestamp>>,
-    /// Traces that have a verdict by now.
-    pub(super) judged: BTreeSet<String>,
 }
 
 /// What is read of a run.
@@ -173,12 +157,7 @@ impl RecordedRun {
         if !wanted.is_some_and(is_wanted) {
             return;
         }
-        if self.answer_bytes >= MAX_ANSWER_BYTES || self.answers.len() >= MAX_ANSWERS {
-            self.has_more_answers = true;
-            return;
-        }
-        self.answer_bytes += bytes(trial);
-        self.answers.extend(stored_answer(trial));
+        self.answers.add(trial);
     }
 
     /// Adds a trial; returns false if it has no score.
@@ -226,36 +205,6 @@ impl RecordedRun {
         let ratio = (items * repeats) as f64 / self.trials.max(1) as f64;
         Some(self.cost? * ratio)
     }
-}
-
-impl WantedAnswers {
-    fn includes(&self, trial: &StoredExperimentItem, version: Option<Timestamp>) -> bool {
-        self.versions.get(&trial.item).is_some_and(|now| *now == version)
-            && !self.judged.contains(&trial.trace.to_string())
-    }
-}
-
-fn stored_answer(trial: &StoredExperimentItem) -> Option<StoredAnswer> {
-    let content = content(trial)?;
-    let input = content.input.as_ref().map(|input| {
-        let text = input.as_str();
-        serde_json::from_str(text).unwrap_or_else(|_| text.into())
-    });
-    Some(StoredAnswer {
-        run: trial.experiment.name.clone(),
-        trace: trial.trace.to_string(),
-        item: trial.item.clone(),
-        input: input.unwrap_or_default(),
-        expected_output: expected(trial).unwrap_or_default(),
-        output: text_of(content.output.as_ref()?),
-    })
-}
-
-/// Bytes of an answer with its input and of what was expected.
-fn bytes(trial: &StoredExperimentItem) -> usize {
-    let texts = content(trial).into_iter().flat_map(|content| [&content.input, &content.output]);
-    let texts = texts.flatten().map(|text| text.as_str().len());
-    texts.sum::<usize>() + trial.expected_output.as_ref().map_or(0, |json| json.as_str().len())
 }
 
 fn query(
