@@ -37,7 +37,7 @@ async fn shop(items: usize, input: &str) -> (DataFolder, ExperimentService) {
         id: Some(format!("item-{nth:04}")),
         input: Some(Json::from_value(&input.into())),
         expected_output: Some(Json::from_value(&"right".into())),
-        metadata: Some(Json::from_value(&serde_json::json!({ "even": nth % 2 == 0 }))),
+        metadata: Some(Json::from_value(&serde_json::json!({ "even": nth.is_multiple_of(2) }))),
         ..NewDatasetItem::default()
     };
     let items = (0..items).map(item).collect();
