@@ -21,6 +21,8 @@ mod notice;
 mod planning;
 /// Recorded runs as outcomes.
 mod recorded;
+/// Answers of earlier runs, for a command with the judge.
+mod stored_answers;
 /// What the traces of regressed items say of the cause.
 mod regression;
 /// What promotions need to know about a decision.

@@ -62,6 +62,8 @@ mod target_chat;
 mod dataset;
 mod dataset_item;
 mod dataset_history;
+/// Items without their texts, or with the beginning of them.
+mod dataset_head;
 /// JSON Schema validation of dataset items.
 mod dataset_check;
 /// Model definitions and prices.
@@ -112,8 +114,11 @@ pub use chat::{Chat, ChatOrigin, ChatProcess, ChatStatus};
 pub use clock_mark::ClockMark;
 pub use comment::{Comment, CommentFilter, NewComment};
 pub use dataset::{Dataset, FieldUpdate, NewDataset, Schemas};
+pub use dataset_head::{DatasetItemHead, DatasetItemPreview};
 pub use dataset_history::DatasetMoment;
-pub use dataset_item::{Collected, DatasetItem, DatasetItemQuery, ItemVersion, NewDatasetItem};
+pub use dataset_item::{
+    Collected, DatasetItem, DatasetItemQuery, ItemVersion, ListedDatasetItem, NewDatasetItem,
+};
 pub use document::{Document, DocumentKind, Documents};
 pub use evaluation::{
     EnqueuedEvaluation, EvaluationEnd, EvaluatorActivity, EvaluatorCall, FinishedEvaluation,

@@ -327,6 +327,14 @@ impl TelemetryDb {
         self.shared.readers.read(move |db| read::experiments::items(db, &query)).await
     }
 
+    pub(crate) async fn whole_experiment_item(
+        &self,
+        project: ProjectId,
+        item: StoredExperimentItem,
+    ) -> StoreResult<Option<StoredExperimentItem>> {
+        self.shared.readers.read(move |db| read::experiments::whole(db, &project, &item)).await
+    }
+
     pub(crate) async fn experiment_items_of_traces(
         &self,
         project: ProjectId,

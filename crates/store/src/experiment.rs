@@ -61,6 +61,9 @@ pub struct StoredExperimentItem {
     pub updated_at: Timestamp,
     /// If it was requested and exists.
     pub outcome: Option<Outcome>,
+    /// Whether its texts and its outcome were left out because those before it are long: see
+    /// [`Detail::BoundedContent`].
+    pub is_cut: bool,
 }
 
 /// The trace or observation of an experiment item.
@@ -88,7 +91,7 @@ pub struct ExperimentItemQuery {
     pub of: ExperimentQuery,
     /// Ids of dataset items.
     pub items: Vec<String>,
-    /// Whether to fetch their trace or observation.
+    /// Whether to fetch what was expected, metadata, and their trace or observation.
     pub detail: Detail,
 }
 

@@ -274,6 +274,24 @@ impl Telemetry {
         }
     }
 
+    /// Returns an item of a list with its content, which is read if the list cut it; `None` if it
+    /// was deleted meanwhile.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn whole_experiment_item(
+        &self,
+        project: ProjectId,
+        item: StoredExperimentItem,
+    ) -> StoreResult<Option<StoredExperimentItem>> {
+        if !item.is_cut {
+            return Ok(Some(item));
+        }
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.whole_experiment_item(project, item).await,
+        }
+    }
+
     /// Returns the experiments of one dataset, newest first.
     ///
     /// # Errors

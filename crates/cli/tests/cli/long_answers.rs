@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use ratchet_testkit::http;
+use ratchet_testkit::http::{self, Answer};
 use ratchet_testkit::otlp::{self, SpanBuilder};
-use ratchet_testkit::process::Ratchet;
+use ratchet_testkit::process::{PROJECT, Ratchet};
 use ratchet_testkit::soak::scaled;
+use serde_json::json;
 
 use crate::oversized_bodies::peak;
+use crate::pages::writer::Writer;
 use crate::server;
 
 /// Bytes of a long text, which the store compresses.
@@ -32,13 +34,18 @@ fn record(data: &Path, count: u64, at_once: u64, span: impl Fn(u64) -> SpanBuild
 /// Checks that a response has so many bytes, and took little memory.
 #[track_caller]
 fn check(running: &Ratchet, path: &str, expected_bytes: usize) -> serde_json::Value {
+    check_memory(running, path, expected_bytes).json()
+}
+
+#[track_caller]
+fn check_memory(running: &Ratchet, path: &str, expected_bytes: usize) -> Answer {
     let before = peak(running);
-    let answer = running.send(http::get(path));
+    let answer = running.send(http::get(path).host("localhost"));
     assert_eq!(answer.status, 200, "{path}");
     assert!(answer.body.len() > expected_bytes, "{path}: {} bytes", answer.body.len());
     let taken = peak(running) - before;
     assert!(taken < BOUND, "{path} took {taken} bytes for {}", answer.body.len());
-    answer.json()
+    answer
 }
 
 #[test]
@@ -102,6 +109,51 @@ fn a_page_of_a_list_takes_the_memory_of_a_few_records() {
         assert_eq!(ids.len(), 100, "{path}: each of them once");
         assert!(rows.iter().all(|row| row["input"].as_str().unwrap().len() == 3 * LONG), "{path}");
         assert_eq!(page["meta"]["limit"], 100, "{path}");
+        running.kill_hard();
+    }
+}
+
+/// The items of a run, and the pages that show them or the turns of a session.
+#[test]
+fn runs_and_public_sessions_take_the_memory_of_a_few_records() {
+    let data = tempfile::tempdir().unwrap();
+    let (count, long) = (60, "x".repeat(3 * LONG));
+    record(data.path(), count, 2, |nth| {
+        let span = otlp::span(u128::from(nth) + 1, 1);
+        let span = span.lasting(i64::try_from(nth).unwrap(), 1_000);
+        let span = span.saying("langfuse.session.id", "s");
+        span.saying("langfuse.trace.input", "asked").saying("langfuse.trace.output", long.as_str())
+    });
+    let running = server(data.path()).args(["--no-auth"]).start();
+    let writer = Writer { server: &running };
+    writer.post("/api/public/v2/datasets", &json!({ "name": "d" }));
+    let item = json!({ "datasetName": "d", "id": "i", "input": "asked" });
+    writer.post("/api/public/dataset-items", &item);
+    for nth in 1..=count {
+        for run in ["before", "after"] {
+            let trace = otlp::trace_id(u128::from(nth));
+            let item = json!({ "runName": run, "datasetItemId": "i", "traceId": trace });
+            writer.post("/api/public/dataset-run-items", &item);
+        }
+    }
+    let session = format!("/project/{PROJECT}/sessions/s");
+    writer.submit(&session, &format!("{session}/publish"), &[("set", "yes")]);
+    let shown = writer.page(&session);
+    let token = shown.split_once("href=\"/public/").unwrap().1.split('"').next().unwrap();
+    let public = format!("/public/{token}");
+    running.kill_hard();
+    let items = "/api/public/experiment-items?fromStartTime=1970-01-01T00:00:00Z&limit=60&\
+                 fields=core,io";
+    let runs = format!("/project/{PROJECT}/datasets/d");
+    for (path, expected_bytes) in [
+        (items.to_owned(), 60 * 3 * LONG),
+        (public, 0),
+        (session, 0),
+        (format!("{runs}/runs/after"), 0),
+        (format!("{runs}/compare?before=before&after=after"), 0),
+    ] {
+        let running = server(data.path()).args(["--no-auth"]).start();
+        check_memory(&running, &path, expected_bytes);
         running.kill_hard();
     }
 }

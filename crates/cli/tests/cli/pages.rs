@@ -2,7 +2,8 @@
 
 /// The browser and the servers that all these tests share.
 mod stage;
-mod writer;
+/// Requests that must be taken.
+pub(crate) mod writer;
 /// What people add to recorded traffic.
 mod furnish;
 /// What a judge and people say of sessions.

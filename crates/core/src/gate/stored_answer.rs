@@ -10,6 +10,8 @@ pub struct StoredAnswers {
     /// Version of a judge: a hash of its model and prompts.
     pub evaluator_version: Option<String>,
     pub answers: Vec<StoredAnswer>,
+    /// Whether there are more, which do not fit.
+    pub more: bool,
 }
 
 /// An answer of an earlier run to an item that has not changed since.

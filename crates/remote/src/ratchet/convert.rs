@@ -211,15 +211,15 @@ impl From<AddedRepeats> for ExtendRequest {
 
 impl From<StoredAnswersView> for StoredAnswers {
     fn from(from: StoredAnswersView) -> Self {
-        let StoredAnswersView { score, evaluator, evaluator_version, answers } = from;
-        Self { score, evaluator, evaluator_version, answers: converted(answers) }
+        let StoredAnswersView { score, evaluator, evaluator_version, answers, more } = from;
+        Self { score, evaluator, evaluator_version, answers: converted(answers), more }
     }
 }
 
 impl From<StoredAnswers> for StoredAnswersView {
     fn from(from: StoredAnswers) -> Self {
-        let StoredAnswers { score, evaluator, evaluator_version, answers } = from;
-        Self { score, evaluator, evaluator_version, answers: converted(answers) }
+        let StoredAnswers { score, evaluator, evaluator_version, answers, more } = from;
+        Self { score, evaluator, evaluator_version, answers: converted(answers), more }
     }
 }
 

@@ -15,6 +15,10 @@ pub struct StoredAnswersView {
     /// Version of a judge: a hash of its model and prompts.
     pub evaluator_version: Option<String>,
     pub answers: Vec<StoredAnswerView>,
+    /// Whether there are more, which do not fit: the same request with verdicts on these in
+    /// `judgedAgain` returns them.
+    #[serde(default)]
+    pub more: bool,
 }
 
 /// An answer of an earlier run to an item that has not changed since.

@@ -1,3 +1,6 @@
+/// Items of a page, however long.
+mod page;
+
 use std::collections::BTreeMap;
 
 use axum::Json;
@@ -21,7 +24,9 @@ use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use self::page::{DatasetItemWriter, ListedView, PAGE_BYTES};
 use super::json_fields::{LongJsonFields, kept};
+use super::page_stream;
 use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
 use super::{datasets, response};
@@ -74,10 +79,18 @@ pub(super) async fn list(
     if let Some(name) = query.dataset_name.take() {
         query.dataset_name = Some(datasets::find(&app, &query.project, name).await?.name);
     }
-    let found = app.store.catalog.dataset_items(query).await?;
-    let seen = Seen::of(&app, &origin, project, found.rows).await?;
-    let meta = meta(page, found.total);
-    response::json(&app, seen.bytes, move || Paged { data: seen.views(), meta }).await
+    let as_of = query.as_of;
+    let found = app.store.catalog.bounded_dataset_items(query, PAGE_BYTES).await?;
+    let empty = Paged { data: Vec::<()>::new(), meta: meta(page, found.total) };
+    let (cut, whole): (Vec<_>, Vec<_>) = found.rows.into_iter().partition(|one| one.is_cut);
+    let whole = whole.into_iter().map(|listed| listed.item).collect();
+    let seen = Seen::of(&app, &origin, project.clone(), whole).await?;
+    let views = app.workers.run_sized(seen.bytes, move || seen.views()).await?;
+    let whole = views.into_iter().map(|view| ListedView::Whole(Box::new(view)));
+    let rows = whole.chain(cut.into_iter().map(|listed| ListedView::Cut(listed.item.id)));
+    let rows = rows.collect();
+    let writer = DatasetItemWriter { app: app.clone(), origin, project, as_of };
+    page_stream::respond(app, writer, rows, empty).await
 }
 
 /// `GET /api/public/dataset-items/{id}`: one item, archived or not.

@@ -29,6 +29,16 @@ pub(super) trait RowWriter: Send + Sync + 'static {
 
     fn content(row: &Self::Row) -> Option<&Content>;
 
+    /// Whether the row has all that the page shows of it.
+    fn is_whole(&self, row: &Self::Row) -> bool {
+        !self.shows_content() || Self::content(row).is_some()
+    }
+
+    /// Approximate bytes of the row.
+    fn bytes(row: &Self::Row) -> usize {
+        response::size(std::iter::once(Self::content(row)))
+    }
+
     /// Reads the row again, with its content; `None` if it was deleted meanwhile.
     fn load(&self, row: Self::Row) -> impl Future<Output = ApiResult<Option<Self::Row>>> + Send;
 
@@ -80,12 +90,13 @@ struct PageStream<W: RowWriter> {
 }
 
 impl<W: RowWriter> PageStream<W> {
-    /// All rows up to the first whose content is missing.
+    /// All rows up to the first that is to be loaded, and as many of the others as fit.
     async fn first_chunk(&mut self) -> ApiResult<Bytes> {
-        let is_whole = |row: &W::Row| !self.writer.shows_content() || W::content(row).is_some();
-        let count = self.rows.as_slice().iter().take_while(|row| is_whole(row)).count();
+        let is_whole = |row: &&W::Row| self.writer.is_whole(row);
+        let count = self.rows.as_slice().iter().take_while(is_whole).count();
         let ready: Vec<_> = self.rows.by_ref().take(count).collect();
         self.write(ready).await?;
+        self.fill().await?;
         Ok(self.take_text())
     }
 
@@ -94,18 +105,24 @@ impl<W: RowWriter> PageStream<W> {
         if self.tail.is_none() {
             return Ok(None);
         }
+        self.fill().await?;
+        Ok(Some(self.take_text()))
+    }
+
+    /// Loads and writes rows until there is a chunk.
+    async fn fill(&mut self) -> ApiResult<()> {
         while self.text.len() < CHUNK_BYTES
             && let Some(row) = self.rows.next()
         {
             let row = self.writer.load(row).await?;
             self.write(row.into_iter().collect()).await?;
         }
-        Ok(Some(self.take_text()))
+        Ok(())
     }
 
     /// Writes rows, on the CPU pool if they are long.
     async fn write(&mut self, rows: Vec<W::Row>) -> ApiResult<()> {
-        let size = response::size(rows.iter().map(W::content));
+        let size = rows.iter().map(W::bytes).sum();
         let (writer, mut has_row) = (self.writer.clone(), self.has_row);
         let mut text = std::mem::take(&mut self.text);
         let write = move || {

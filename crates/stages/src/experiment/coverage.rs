@@ -130,8 +130,8 @@ async fn collect(
         as_of: None,
         page: PageNumber { page: 1, limit: ITEM_TRACES },
     };
-    let items = store.catalog.dataset_items(query).await?;
-    let sources = items.rows.iter().filter_map(|item| item.source_trace.as_deref());
+    let items = store.catalog.bounded_dataset_items(query, 0).await?;
+    let sources = items.rows.iter().filter_map(|listed| listed.item.source_trace.as_deref());
     traces.extend(sources.filter_map(|trace| TraceId::parse(trace).ok()));
     let runs = RunQuery {
         project: project.clone(),

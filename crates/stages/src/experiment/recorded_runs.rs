@@ -108,11 +108,13 @@ impl ExperimentService {
             let named = TrialScore { name: score.name.clone(), value, ..TrialScore::default() };
             of_trace.entry(score.name).or_insert(named);
         }
-        let trial = |item: &StoredExperimentItem| {
+        let mut trials = Vec::with_capacity(page.rows.len());
+        for item in page.rows {
+            let item = self.store.telemetry.whole_experiment_item(self.project.clone(), item);
+            let Some(item) = item.await? else { continue };
             let scores = scores.remove(&item.trace.to_string()).unwrap_or_default();
-            summary(item, scores)
-        };
-        let trials = page.rows.iter().map(trial).collect();
+            trials.push(summary(&item, scores));
+        }
         Ok(TrialsPage { trials, cursor: page.cursor })
     }
 }

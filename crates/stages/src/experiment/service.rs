@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use ratchet_core::catalog::dataset::{DatasetStatus, check_name, run_id};
+use ratchet_core::catalog::dataset::{check_name, run_id};
 use ratchet_core::experiment::item_filter::ItemFilter;
 use ratchet_core::experiment::plan::{ExperimentPlan, ExperimentProgress};
 use ratchet_core::experiment::run_summary::RunSummary;
@@ -12,9 +12,10 @@ use ratchet_core::gate::outcomes::has_too_many_faults;
 use ratchet_core::money::Money;
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
+use ratchet_store::blocking::run_blocking;
 use ratchet_store::catalog::{
-    Catalog, ClaimedTrial, Dataset, DatasetItem, DatasetItemQuery, ExperimentRun, JobRecord,
-    NewExperimentRun, RunOpening, TrialClaim, TrialLease, TrialRenewal,
+    Catalog, ClaimedTrial, Dataset, DatasetItem, ExperimentRun, JobRecord, NewExperimentRun,
+    RunOpening, TrialClaim, TrialLease, TrialRenewal,
 };
 use ratchet_store::experiment::RunQuery;
 use ratchet_store::project::ProjectId;
@@ -24,10 +25,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::evaluators::TrialEvaluators;
+use super::finished_trials;
+use super::planned_trials::MAX_TRIALS;
 use super::records;
 pub use super::views::recorded_view;
 use super::views::{summary, view};
-use super::{finished_trials, planned_trials};
 use crate::record::scores::ScoreWriteError;
 
 /// Dataset items read at a time.
@@ -36,6 +38,10 @@ const SLICE: u64 = 500;
 pub(super) const MAX_REPEATS: u32 = 100;
 /// The most trials of one claim.
 const MAX_CLAIM: u64 = 256;
+/// Approximate bytes of items and cached answers after which a claim hands out no further trial.
+const MAX_CLAIM_BYTES: u64 = 4_000_000;
+/// Bytes of an item from which on it is not parsed on an async thread.
+const LONG_ITEM: usize = 64 * 1024;
 /// The shortest and the longest lease, in seconds.
 const LEASE_SECONDS: std::ops::RangeInclusive<u64> = 5..=3_600;
 /// Runs of other clients that a list shows beside ours.
@@ -106,8 +112,10 @@ impl ExperimentService {
         if let Some(known) = self.catalog.experiment_run(self.project.clone(), id.clone()).await? {
             return self.continued(known, (&plan, max_cost), now).await;
         }
-        let items = self.items(&dataset.name, (filter, request.limit)).await?;
-        let trials = planned_trials::first(&id, &request, &items)?;
+        let limit = request.limit.unwrap_or(u64::MAX).min(MAX_TRIALS as u64 + 1);
+        let project = self.project.clone();
+        let items = self.catalog.dataset_item_heads(project, dataset.id.clone(), (filter, limit));
+        let trials = self.first_trials(&id, &request, items.await?).await?;
         let new = NewExperimentRun {
             id,
             name,
@@ -154,7 +162,7 @@ impl ExperimentService {
         Ok(view(&known, &dataset))
     }
 
-    /// Hands out trials.
+    /// Hands out trials: fewer than were asked for if their items are long. A runner asks again.
     ///
     /// # Errors
     /// Fails on invalid fields and without such a run.
@@ -174,6 +182,7 @@ impl ExperimentService {
             runner: request.runner,
             lease,
             limit: request.limit,
+            max_bytes: MAX_CLAIM_BYTES,
             ended_runners: request.ended_runners,
         };
         let (run, claimed) = self.catalog.claim_trials(self.project.clone(), claim, now).await?;
@@ -316,7 +325,7 @@ impl ExperimentService {
     /// Returns a run as a whole: the finished trials by score, latency and cost.
     ///
     /// # Errors
-    /// Fails without such a run.
+    /// Fails without such a run, and if it has more trials than a run of ours may have.
     pub async fn summary(&self, run: &str) -> ServiceResult<RunSummary> {
         let (mut facts, mut cursor) = (Vec::new(), None);
         loop {
@@ -324,8 +333,11 @@ impl ExperimentService {
             let finished = |one: &&TrialSummary| matches!(one.state.as_str(), "answered" | "fault");
             facts.extend(page.trials.iter().filter(finished).map(TrialSummary::facts));
             cursor = page.cursor;
+            if facts.len() > MAX_TRIALS {
+                return Err(invalid("run", format!("has more than {MAX_TRIALS} trials")));
+            }
             if cursor.is_none() {
-                return Ok(RunSummary::of(&facts));
+                return Ok(run_blocking(move || RunSummary::of(&facts)).await?);
             }
         }
     }
@@ -377,38 +389,6 @@ impl ExperimentService {
         Ok(plan_of(run)?.dataset)
     }
 
-    /// The items of a run, oldest first.
-    async fn items(
-        &self,
-        dataset: &str,
-        (filter, limit): (Option<ItemFilter>, Option<u64>),
-    ) -> ServiceResult<Vec<DatasetItem>> {
-        let mut items = Vec::new();
-        for page in 1.. {
-            let query = DatasetItemQuery {
-                project: self.project.clone(),
-                dataset_name: Some(dataset.to_owned()),
-                source_trace: None,
-                source_observation: None,
-                status: DatasetStatus::Active,
-                as_of: None,
-                page: PageNumber { page, limit: SLICE },
-            };
-            let rows = self.catalog.dataset_items(query).await?.rows;
-            let is_last = (rows.len() as u64) < SLICE;
-            items.extend(rows.into_iter().filter(|item| {
-                let metadata = parsed(item.metadata.as_ref());
-                filter.as_ref().is_none_or(|filter| filter.includes(&item.id, Some(&metadata)))
-            }));
-            if is_last {
-                break;
-            }
-        }
-        items.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
-        items.truncate(limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX));
-        Ok(items)
-    }
-
     pub(super) async fn item(&self, payload: &TrialPayload) -> ServiceResult<DatasetItem> {
         let as_of = Some(Timestamp::from_nanos(payload.version));
         let (project, id) = (self.project.clone(), payload.item.clone());
@@ -419,17 +399,20 @@ impl ExperimentService {
     async fn trial(&self, claimed: ClaimedTrial) -> ServiceResult<TrialCall> {
         let payload = payload_of(&claimed.job)?;
         let item = self.item(&payload).await?;
-        let cached = claimed.cached.as_deref().and_then(|text| serde_json::from_str(text).ok());
-        Ok(TrialCall {
-            id: claimed.job.id.clone(),
+        let texts = [&item.input, &item.expected_output, &item.metadata];
+        let bytes = texts.into_iter().flatten().map(|json| json.as_str().len()).sum::<usize>()
+            + claimed.cached.as_ref().map_or(0, String::len);
+        let view = move || TrialCall {
+            cached: claimed.cached.as_deref().and_then(|text| serde_json::from_str(text).ok()),
             lease: claimed.job.state.leases,
+            id: claimed.job.id,
             item: item.id,
             repeat: payload.repeat,
             input: parsed(item.input.as_ref()),
             expected_output: parsed(item.expected_output.as_ref()),
             metadata: parsed(item.metadata.as_ref()),
-            cached,
-        })
+        };
+        Ok(if bytes > LONG_ITEM { run_blocking(view).await? } else { view() })
     }
 }
 

@@ -43,7 +43,7 @@ impl EarlierRun {
                 run.judged_again
             )
         });
-        let left = run.not_judged_again.len();
+        let left = run.not_judged_again;
         // Runs of others do not say how they were judged.
         let is_known = then.is_some() || run.judged_again > 0;
         let not_seen = changed.filter(|now| !now.is_pure() && left > 0 && is_known).map(|now| {

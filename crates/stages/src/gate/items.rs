@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use ratchet_core::catalog::dataset::DatasetStatus;
 use ratchet_core::gate::outcomes::ItemOutcomes;
 use ratchet_core::time::Timestamp;
-use ratchet_store::catalog::{Dataset, DatasetItemQuery, ItemVersion};
+use ratchet_store::catalog::{Dataset, DatasetItem, DatasetItemQuery};
 use ratchet_store::query::PageNumber;
 
 use super::{GateContext, GateError};
@@ -38,10 +38,10 @@ impl<'a> DatasetItems<'a> {
         if !self.known.contains_key(item) {
             let project = self.context.project.clone();
             let catalog = &self.context.store.catalog;
-            let found =
-                catalog.dataset_item_versions(project, item.to_owned(), MAX_VERSIONS).await?;
-            let is_critical = found.first().is_some_and(is_critical);
-            let versions = found.iter().map(|version| version.item.valid_from).collect();
+            let versions =
+                catalog.dataset_item_starts(project.clone(), item.to_owned(), MAX_VERSIONS).await?;
+            let current = catalog.dataset_item(project, item.to_owned(), None).await?;
+            let is_critical = current.as_ref().is_some_and(is_critical);
             self.known.insert(item.to_owned(), Item { versions, is_critical });
         }
         let known = self.known.get(item);
@@ -85,9 +85,9 @@ impl<'a> DatasetItems<'a> {
 }
 
 /// Items are pinned by `"critical": true` in their metadata.
-fn is_critical(version: &ItemVersion) -> bool {
-    let metadata = version.item.metadata.as_ref();
+fn is_critical(item: &DatasetItem) -> bool {
+    let metadata = item.metadata.as_ref();
     let value =
         metadata.and_then(|json| serde_json::from_str::<serde_json::Value>(json.as_str()).ok());
-    value.is_some_and(|value| value["critical"] == true) && version.valid_to.is_none()
+    value.is_some_and(|value| value["critical"] == true)
 }

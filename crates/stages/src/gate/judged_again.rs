@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use ratchet_core::experiment::evaluator::ACCURACY;
 use ratchet_core::gate::stored_answer::StoredAnswers;
 use ratchet_core::id::{ScoreId, TraceId};
@@ -14,12 +12,10 @@ use super::evaluator::{RunEvaluator, RunEvaluators};
 use super::items::DatasetItems;
 use super::lookup::{baseline, best, dataset, run};
 use super::recorded::{self, Reading, RecordedRun};
+use super::stored_answers::WantedAnswers;
 use super::{EarlierRun, GateContext, GateError, GateOrder};
 use crate::experiment::{EVALUATOR_VERSION, JUDGE_COST, metadata};
 use crate::record::scores::{ScoreWriteError, write};
-
-/// The most answers that are handed out to be judged.
-const MAX_ANSWERS: usize = 10_000;
 
 /// The run at the gate, with the evaluator of its score.
 struct JudgedRun {
@@ -43,7 +39,8 @@ impl JudgedRun {
 
 /// Returns answers of the baseline and of the best promoted run that the evaluator of the run has
 /// not judged, and cannot judge here: a command with the judge, or with the spans, does. Only those
-/// to items that have not changed since.
+/// to items that have not changed since, without those that the order has verdicts on, and as many as
+/// fit.
 ///
 /// # Errors
 /// Something does not exist or is invalid.
@@ -59,26 +56,26 @@ pub async fn answers_to_judge(
     let mut items = DatasetItems::new(context);
     let reading = Reading::stored(&candidate.score);
     let now = RecordedRun::read(context, &candidate.run, reading, &mut items).await?;
-    let versions: BTreeMap<&str, _> =
-        now.items.iter().map(|item| (item.item.as_str(), item.version)).collect();
+    let wanted = WantedAnswers {
+        versions: now.items.into_iter().map(|item| (item.item, item.version)).collect(),
+        judged: order.judged_again.iter().map(|verdict| verdict.trace.clone()).collect(),
+    };
     let dataset = dataset(context, &order.dataset).await?;
     let found = baseline(context, &dataset, order, Some(&candidate.run)).await?.run;
     let best = best(context, &dataset, [Some(&candidate.run), found.as_ref()]).await?.run;
-    let mut answers = Vec::new();
+    let (mut answers, mut more) = (Vec::new(), false);
     for earlier in found.iter().chain(&best) {
+        let reading = Reading { wanted: Some(&wanted), ..reading };
         let read = EarlierRun::read(context, earlier, Some(&judge), reading, &mut items).await?;
-        let open = read.run.not_judged_again.into_iter();
-        let is_paired = |version, item: &str| versions.get(item).is_some_and(|now| *now == version);
-        answers.extend(
-            open.filter(|one| is_paired(one.version, &one.answer.item)).map(|one| one.answer),
-        );
+        answers.extend(read.run.answers.answers);
+        more |= read.run.answers.has_more;
     }
-    answers.truncate(MAX_ANSWERS);
     Ok(StoredAnswers {
         score: candidate.score,
         evaluator_version: judge.version.clone(),
         evaluator: Some(judge.text),
         answers,
+        more,
     })
 }
 

@@ -22,8 +22,9 @@ use ratchet_store::{Store, StoreResult};
 use sha2::{Digest, Sha256};
 
 use super::counted_traces::CountedTraces;
-use super::evaluator::{RunEvaluator, content, expected, is_later_score, text_of};
+use super::evaluator::{RunEvaluator, content, is_later_score};
 use super::items::DatasetItems;
+use super::stored_answers::{FittingAnswers, WantedAnswers};
 use super::{GateContext, GateError};
 use crate::experiment::EVALUATOR_VERSION;
 
@@ -49,16 +50,11 @@ pub(super) struct RecordedRun {
     pub(super) evaluator: Option<String>,
     /// Answers that were judged again.
     pub(super) judged_again: usize,
-    /// Answers that another evaluator than the present one judged, or none.
-    pub(super) not_judged_again: Vec<EarlierAnswer>,
+    /// The number of answers that another evaluator than the present one judged, or none.
+    pub(super) not_judged_again: usize,
+    /// Those of them that are wanted, as many as fit.
+    pub(super) answers: FittingAnswers,
     trials: usize,
-}
-
-/// An answer of an earlier run.
-#[derive(Debug)]
-pub(super) struct EarlierAnswer {
-    pub(super) version: Option<Timestamp>,
-    pub(super) answer: StoredAnswer,
 }
 
 /// What is read of a run.
@@ -73,12 +69,14 @@ pub(super) struct Reading<'a> {
     /// Name of the score of answers that the present evaluator judged after their run; it counts
     /// where there is one.
     pub(super) later: Option<&'a str>,
+    /// Answers without such a score to return; only their number if `None`.
+    pub(super) wanted: Option<&'a WantedAnswers>,
 }
 
 impl<'a> Reading<'a> {
     /// All items, with the scores that are stored.
     pub(super) const fn stored(score: &'a str) -> Self {
-        Self { score, only: &[], judge: None, later: None }
+        Self { score, only: &[], judge: None, later: None, wanted: None }
     }
 }
 
@@ -99,7 +97,13 @@ impl RecordedRun {
                 context.store.telemetry.experiment_items(query(context, run, reading.only, cursor));
             let page = page.await?;
             let mut scores = scores(context, &page.rows, (reading.score, reading.later)).await?;
-            for trial in page.rows.iter().filter(|trial| counted.includes(&trial.trace)) {
+            for trial in page.rows {
+                if !counted.includes(&trial.trace) {
+                    continue;
+                }
+                let project = context.project.clone();
+                let whole = context.store.telemetry.whole_experiment_item(project, trial);
+                let Some(trial) = &whole.await? else { continue };
                 if let Some(value) = reading.judge.and_then(|judge| judge.judge(trial)) {
                     scores.entry(trial.trace.clone()).or_default().judged = Some(value);
                     read.judged_again += 1;
@@ -107,7 +111,7 @@ impl RecordedRun {
                 let at = trial.version.unwrap_or(trial.created_at);
                 let version = items.version(&trial.item, at).await?.or(trial.version);
                 if reading.later.is_some() {
-                    read.take_later(trial, version, &mut scores);
+                    read.take_later(trial, (version, reading.wanted), &mut scores);
                 }
                 if !read.add(&mut outcomes, trial, (version, &scores))
                     && counted.lacks_verdict(&trial.trace, reading.score)
@@ -132,12 +136,12 @@ impl RecordedRun {
         Ok(read)
     }
 
-    /// Takes the verdict that the present evaluator gave after the run; notes the answer if there is
+    /// Takes the verdict that the present evaluator gave after the run; counts the answer if there is
     /// none.
     fn take_later(
         &mut self,
         trial: &StoredExperimentItem,
-        version: Option<Timestamp>,
+        (version, wanted): (Option<Timestamp>, Option<&WantedAnswers>),
         scores: &mut TraceScores,
     ) {
         let found = scores.entry(trial.trace.clone()).or_default();
@@ -146,21 +150,15 @@ impl RecordedRun {
             self.judged_again += 1;
             return;
         }
-        let Some(content) = content(trial) else { return };
-        let Some(output) = &content.output else { return };
-        let input = content.input.as_ref().map(|input| {
-            let text = input.as_str();
-            serde_json::from_str(text).unwrap_or_else(|_| text.into())
-        });
-        let answer = StoredAnswer {
-            run: trial.experiment.name.clone(),
-            trace: trial.trace.to_string(),
-            item: trial.item.clone(),
-            input: input.unwrap_or_default(),
-            expected_output: expected(trial).unwrap_or_default(),
-            output: text_of(output),
-        };
-        self.not_judged_again.push(EarlierAnswer { version, answer });
+        if content(trial).is_none_or(|content| content.output.is_none()) {
+            return;
+        }
+        self.not_judged_again += 1;
+        let is_wanted = |wanted: &WantedAnswers| wanted.includes(trial, version);
+        if !wanted.is_some_and(is_wanted) {
+            return;
+        }
+        self.answers.add(trial);
     }
 
     /// Adds a trial; returns false if it has no score.
@@ -224,7 +222,7 @@ fn query(
         datasets: Vec::new(),
         paging: Paging::After { cursor, limit: PAGE },
     };
-    ExperimentItemQuery { of, items: only.to_vec(), detail: Detail::Content }
+    ExperimentItemQuery { of, items: only.to_vec(), detail: Detail::BoundedContent }
 }
 
 /// What a trace or an observation says about a trial.

@@ -32,3 +32,5 @@ mod panels;
 mod evaluators;
 /// Runs of experiments and decisions of gates on them, without processes.
 mod gates;
+/// Runs with long items, or with many.
+mod long_runs;

@@ -42,6 +42,22 @@ impl Catalog {
         .await
     }
 
+    /// Returns the starts of an item's versions, newest first, including deleted ones.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn dataset_item_starts(
+        &self,
+        project: ProjectId,
+        id: String,
+        at_most: u64,
+    ) -> StoreResult<Vec<Timestamp>> {
+        let sql = "SELECT valid_from FROM dataset_item WHERE project = $1 AND id = $2 \
+                   ORDER BY valid_from DESC LIMIT $3";
+        let values = [(&project).into(), (&id).into(), at_most.into()];
+        self.transact(move |tx| tx.rows(sql, &values, |row| row.get(0))).await
+    }
+
     /// Returns the moments at which items of a dataset were created, changed or deleted, newest
     /// first.
     ///

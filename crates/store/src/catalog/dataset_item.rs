@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -43,6 +44,14 @@ pub struct DatasetItem {
     pub created_at: Timestamp,
     /// Start of this version.
     pub valid_from: Timestamp,
+}
+
+/// An item of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedDatasetItem {
+    pub item: DatasetItem,
+    /// Whether its texts were left out because those before it are long.
+    pub is_cut: bool,
 }
 
 /// An item to create, or to update if the id exists. `None` leaves a field as it is.
@@ -185,6 +194,21 @@ impl Catalog {
     /// # Errors
     /// Fails if there is no such dataset.
     pub async fn dataset_items(&self, query: DatasetItemQuery) -> StoreResult<Page<DatasetItem>> {
+        let Page { rows, total, cursor } = self.bounded_dataset_items(query, usize::MAX).await?;
+        let rows = rows.into_iter().map(|listed| listed.item).collect();
+        Ok(Page { rows, total, cursor })
+    }
+
+    /// Returns items like [`Catalog::dataset_items`]. Once they have about so many bytes, those that
+    /// follow have no texts, and are to be read one by one.
+    ///
+    /// # Errors
+    /// Fails if there is no such dataset.
+    pub async fn bounded_dataset_items(
+        &self,
+        query: DatasetItemQuery,
+        max_bytes: usize,
+    ) -> StoreResult<Page<ListedDatasetItem>> {
         self.transact(move |tx| {
             let mut values = vec![Value::from(&query.project), query.status.into()];
             let mut from = format!("{FROM} WHERE i.project = $1 AND i.status = $2");
@@ -203,7 +227,16 @@ impl Catalog {
             }
             from.push_str(&valid(query.as_of, &mut values));
             let order = "i.created_at DESC, i.id";
-            tx.page(Listing { columns: COLUMNS, from: &from, order }, &values, query.page, read)
+            let listing = Listing { columns: COLUMNS, from: &from, order };
+            let used = Cell::new(0);
+            tx.page(listing, &values, query.page, |row| {
+                if used.get() >= max_bytes {
+                    return Ok(ListedDatasetItem { item: read_bare(row)?, is_cut: true });
+                }
+                let item = read(row)?;
+                used.set(used.get() + bytes(&item));
+                Ok(ListedDatasetItem { item, is_cut: false })
+            })
         })
         .await
     }
@@ -437,13 +470,29 @@ fn insert(tx: &Tx<'_>, project: &ProjectId, item: &DatasetItem) -> StoreResult<(
 
 pub(super) fn read(row: &Row<'_>) -> StoreResult<DatasetItem> {
     Ok(DatasetItem {
+        input: row.get(4)?,
+        expected_output: row.get(5)?,
+        metadata: row.get(6)?,
+        ..read_bare(row)?
+    })
+}
+
+/// Bytes of an item's texts.
+fn bytes(item: &DatasetItem) -> usize {
+    let texts = [&item.input, &item.expected_output, &item.metadata];
+    texts.into_iter().flatten().map(|json| json.as_str().len()).sum()
+}
+
+/// Reads an item without its texts.
+fn read_bare(row: &Row<'_>) -> StoreResult<DatasetItem> {
+    Ok(DatasetItem {
         id: row.get(0)?,
         dataset: row.get(1)?,
         dataset_name: row.get(2)?,
         status: row.get(3)?,
-        input: row.get(4)?,
-        expected_output: row.get(5)?,
-        metadata: row.get(6)?,
+        input: None,
+        expected_output: None,
+        metadata: None,
         source_trace: row.get(7)?,
         source_observation: row.get(8)?,
         created_at: row.get(9)?,

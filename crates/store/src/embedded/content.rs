@@ -32,7 +32,11 @@ impl ContentBudget {
     }
 
     pub(super) fn charge(&mut self, content: &Content) {
-        self.used += bytes(content);
+        self.charge_bytes(bytes(content));
+    }
+
+    pub(super) fn charge_bytes(&mut self, bytes: usize) {
+        self.used += bytes;
     }
 }
 

@@ -152,10 +152,19 @@ pub(super) fn delete_of_trace(
 
 pub(super) fn read_experiment(row: &Row<'_>) -> rusqlite::Result<Experiment> {
     Ok(Experiment {
-        id: row.get(1)?,
-        name: row.get(2)?,
         description: row.get(3)?,
         metadata: json(row, 4)?,
+        ..read_bare_experiment(row)?
+    })
+}
+
+/// Reads an experiment without description and metadata.
+fn read_bare_experiment(row: &Row<'_>) -> rusqlite::Result<Experiment> {
+    Ok(Experiment {
+        id: row.get(1)?,
+        name: row.get(2)?,
+        description: None,
+        metadata: None,
         dataset: row.get(5)?,
         created_at: row.get::<_, Column<_>>(6)?.0,
         updated_at: row.get::<_, Column<_>>(7)?.0,
@@ -163,21 +172,32 @@ pub(super) fn read_experiment(row: &Row<'_>) -> rusqlite::Result<Experiment> {
 }
 
 pub(super) fn read_item(row: &Row<'_>) -> rusqlite::Result<StoredExperimentItem> {
+    Ok(StoredExperimentItem {
+        experiment: read_experiment(row)?,
+        expected_output: json(row, 12)?,
+        metadata: json(row, 13)?,
+        ..read_bare_item(row)?
+    })
+}
+
+/// Reads an item without its texts and those of its experiment.
+pub(super) fn read_bare_item(row: &Row<'_>) -> rusqlite::Result<StoredExperimentItem> {
     let (start, end): (Option<Column<Timestamp>>, Option<Column<Timestamp>>) =
         (row.get(16)?, row.get(17)?);
     Ok(StoredExperimentItem {
-        experiment: read_experiment(row)?,
+        experiment: read_bare_experiment(row)?,
         id: row.get(9)?,
         item: row.get(10)?,
         version: column_value(row.get(11)?),
-        expected_output: json(row, 12)?,
-        metadata: json(row, 13)?,
+        expected_output: None,
+        metadata: None,
         trace: row.get::<_, Column<_>>(14)?.0,
         observation: column_value(row.get(15)?),
         ran: start.zip(end).map(|(start, end)| TimeSpan { start: start.0, end: end.0 }),
         created_at: row.get::<_, Column<_>>(18)?.0,
         updated_at: row.get::<_, Column<_>>(19)?.0,
         outcome: None,
+        is_cut: false,
     })
 }
 

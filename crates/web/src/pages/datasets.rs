@@ -15,6 +15,8 @@ mod compare;
 mod export;
 /// Outputs and scores of runs.
 pub(super) mod results;
+/// What items ask and expect.
+pub(super) mod item_texts;
 /// Results of runs as the gate reads them.
 pub(super) mod outcomes;
 mod score_values;

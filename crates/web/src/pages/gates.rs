@@ -16,7 +16,7 @@ use ratchet_core::gate::report::GateReport;
 use ratchet_core::record::limit::elide;
 use ratchet_core::stats::interval::{Estimate, Interval};
 use ratchet_stages::gate::{self, GateContext, GateError, GateOrder};
-use ratchet_store::catalog::{DatasetItem, GateQuery, StoredGate};
+use ratchet_store::catalog::{GateQuery, StoredGate};
 use ratchet_store::query::PageNumber;
 
 use crate::components::table::{self, Column, Row, Table};
@@ -24,7 +24,7 @@ use crate::components::{badge, copy, empty, figure, whisker};
 use crate::form::PageForm;
 use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
-use crate::pages::datasets::results;
+use crate::pages::datasets::item_texts;
 use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
@@ -155,7 +155,7 @@ async fn show(
     page.action = actions(&report, &gate, &ctx);
     let dataset = web.store.catalog.dataset(ctx.project_id(), report.dataset.clone()).await?;
     let items = match dataset {
-        Some(dataset) => results::items(&web, &ctx, &dataset).await?,
+        Some(dataset) => item_texts::items(&web, &ctx, &dataset).await?,
         None => BTreeMap::new(),
     };
     page.body = html! {
@@ -284,7 +284,7 @@ fn facts(report: &GateReport, gate: &StoredGate, ctx: &RequestContext) -> Markup
 
 fn flips(
     (report, gate): (&GateReport, &StoredGate),
-    items: &BTreeMap<String, DatasetItem>,
+    items: &BTreeMap<String, item_texts::ItemTexts>,
     ctx: &RequestContext,
 ) -> Markup {
     if report.flips.is_empty() {
@@ -304,7 +304,7 @@ fn flips(
             None => ctx.to(&["datasets", &report.dataset, "items", &flip.item]),
         }),
         cells: vec![
-            match results::input_of(items.get(&flip.item)) {
+            match item_texts::input_of(items.get(&flip.item)) {
                 Some(input) => html! { bdi { (elide(&input, INPUT)) } " "
                 small.muted { bdi { (elide(&flip.item, NAME)) } } },
                 None => html! { bdi { (elide(&flip.item, NAME)) } },

@@ -29,6 +29,8 @@ use crate::page_error::{PageError, PageResult};
 use crate::request_context::Link;
 use crate::web::Web;
 
+/// Bytes of a payload that is parsed; of a longer one the beginning is shown as it is.
+const READ_UP_TO: usize = 1_000_000;
 /// Bytes of JSON that are drawn; all of it is one click away.
 const MAX_JSON: usize = 100_000;
 
@@ -67,19 +69,29 @@ async fn session(reader: &PublicReader) -> PageResult<(String, Markup)> {
         return Err(PageError::not_there("page"));
     }
     let next = turns.cursor.as_ref().map(|cursor| reader.link("").with("cursor", cursor));
+    // Each is drawn before the next is read: what is drawn of a turn is short, the turn may be not.
+    let mut drawn = Vec::with_capacity(turns.rows.len());
+    for trace in turns.rows {
+        drawn.push(turn(reader, &reader.with_content(trace).await?));
+    }
     let body = html! {
-        @for trace in &turns.rows {
-            article.turn {
-                header.turn-head {
-                    h2 { a href=(reader.link("").with("trace", trace.id.to_string())) { bdi { (name(trace)) } } }
-                    span.turn-facts { (facts(reader, trace)) }
-                }
-                (content(reader, trace, None))
-            }
-        }
+        @for turn in &drawn { (turn) }
         @if let Some(next) = next { p { a.button rel="next" href=(next) { "Next turns" } } }
     };
     Ok(("Session".to_owned(), body))
+}
+
+fn turn(reader: &PublicReader, trace: &Trace) -> Markup {
+    let link = reader.link("").with("trace", trace.id.to_string());
+    html! {
+        article.turn {
+            header.turn-head {
+                h2 { a href=(link) { bdi { (name(trace)) } } }
+                span.turn-facts { (facts(reader, trace)) }
+            }
+            (content(reader, trace, None))
+        }
+    }
 }
 
 fn name(trace: &Trace) -> &str {
@@ -140,6 +152,9 @@ fn sides_of(
 
 fn message(payload: &Payload, at: &ContentLinks) -> Markup {
     let mut style = MessageStyle::new(at);
+    if payload.as_str().len() > READ_UP_TO {
+        return style.lone_text(payload.as_str());
+    }
     match message_formats::read(payload.to_json().as_str()) {
         Reading::Messages(messages) => style.conversation(&messages),
         Reading::Text(text) => style.lone_text(&text),

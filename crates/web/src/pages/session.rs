@@ -80,9 +80,10 @@ pub(super) async fn blind(web: &Web, ctx: &RequestContext, id: &SessionId) -> Pa
     let read = Read::of(web, ctx, id).await?;
     let nothing_said = BTreeMap::new();
     let outline = Outline { session: &session, turns: &read.outlined, scores: &nothing_said };
-    let turns = read.turns.rows.iter().zip(read.first..).map(|(trace, number)| Turn {
+    let turns = read.numbered().map(|(trace, number, words)| Turn {
         trace,
         number,
+        words,
         called_by: outline.caller(trace, ctx),
         scores: &[],
     });
@@ -101,8 +102,10 @@ pub(super) async fn blind(web: &Web, ctx: &RequestContext, id: &SessionId) -> Pa
 struct Read {
     /// Its first turns, without what they carry.
     outlined: Vec<Trace>,
-    /// The turns on this page.
+    /// The turns on this page, without content.
     turns: Slice<Trace>,
+    /// What was asked and answered in each of them.
+    words: Vec<Markup>,
     /// What was said of the session itself.
     scores: Vec<Score>,
     /// What was said of its turns.
@@ -117,7 +120,9 @@ impl Read {
         let first = (page - 1) * TURNS + 1;
         let telemetry = &web.store.telemetry;
         let numbered = Paging::Numbered(PageNumber { page, limit: TURNS });
-        let turns = telemetry.traces(question(ctx, id, numbered, Detail::Content)).await?;
+        let mut turns =
+            telemetry.traces(question(ctx, id, numbered, Detail::BoundedContent)).await?;
+        let words = words(web, ctx, &mut turns.rows).await?;
         let all = Paging::After { cursor: None, limit: OUTLINED };
         let outlined = telemetry.traces(question(ctx, id, all, Detail::Row)).await?.rows;
         let (on, conditions) = (ScoresOn::Session(id.clone()), Vec::new());
@@ -126,8 +131,29 @@ impl Read {
         let of_turns =
             Condition { column: ScoreColumn::Trace, test: Test::AnyOf(judged.collect()) };
         let found = telemetry.scores(scores_of(ctx, of_turns)).await?.rows;
-        Ok(Self { outlined, turns, scores, by_turn: by_turn(found), first })
+        Ok(Self { outlined, turns, words, scores, by_turn: by_turn(found), first })
     }
+
+    /// The turns on this page with their numbers and their words.
+    fn numbered(&self) -> impl Iterator<Item = (&Trace, u64, &Markup)> {
+        let turns = self.turns.rows.iter().zip(self.first..).zip(&self.words);
+        turns.map(|((trace, number), words)| (trace, number, words))
+    }
+}
+
+/// Draws the words of turns, each before the next is read: what is drawn of a turn is short, the turn
+/// may be not.
+async fn words(web: &Web, ctx: &RequestContext, turns: &mut [Trace]) -> PageResult<Vec<Markup>> {
+    let mut drawn = Vec::with_capacity(turns.len());
+    for trace in turns {
+        if trace.content.is_none() {
+            let read = web.store.telemetry.trace(ctx.project_id(), trace.id.clone()).await?;
+            trace.content = read.and_then(|read| read.content);
+        }
+        drawn.push(turn::words(trace, ctx));
+        trace.content = None;
+    }
+    Ok(drawn)
 }
 
 /// The page of the conversation. Four bytes hold any there can be, and leave room to count from it.
@@ -192,9 +218,10 @@ fn summary(session: &Session, read: &Read, ctx: &RequestContext) -> Markup {
 
 fn body(session: &Session, read: &Read, comments: &Markup, ctx: &RequestContext) -> Markup {
     let outline = Outline { session, turns: &read.outlined, scores: &read.by_turn };
-    let turns = read.turns.rows.iter().zip(read.first..).map(|(trace, number)| Turn {
+    let turns = read.numbered().map(|(trace, number, words)| Turn {
         trace,
         number,
+        words,
         called_by: outline.caller(trace, ctx),
         scores: read.by_turn.get(&trace.id).map_or(&[], Vec::as_slice),
     });

@@ -43,6 +43,8 @@ mod account;
 mod csrf;
 /// A project that has one of everything.
 mod seeded_project;
+/// Ids of another project in forms and behind links.
+mod foreign_ids;
 /// Who may see and do what.
 mod review;
 /// Weeks of reviews.

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use ratchet_core::payload::Payload;
 use ratchet_core::record::media::{MediaHash, MediaType};
 use ratchet_store::catalog::{MediaOwner, NewMedia, ReferenceLocation, Role};
-use ratchet_testkit::build::{START, batch, generation, project, text, trace};
+use ratchet_testkit::build::{START, batch, generation, json, project, text, trace};
 
 use crate::browser::{Browser, Site, id};
 
@@ -194,4 +195,28 @@ async fn traces_and_sessions_are_bookmarked() {
             assert_eq!(sent.status, 404, "{missing}/{what}");
         }
     }
+}
+
+/// Turns that are too long to be held together, and JSON that is too long to be drawn.
+#[tokio::test]
+async fn long_turns_of_a_session_are_each_shown_from_their_beginning() {
+    let site = Site::new().await;
+    let long = format!("\"{}\"", "x".repeat(1_500_000));
+    for nth in 0..4 {
+        let turn = trace(&format!("t{nth}")).in_session("s").beginning(nth * 1_000);
+        let turn = turn.input(text(&format!("question {nth}"))).output(Payload::Json(json(&long)));
+        site.record(batch(&project("shop")).with(turn)).await;
+    }
+    let mut mia = member(&site).await;
+    let page = publish(&mut mia, SESSION, "yes").await;
+    let link = public_link(&page);
+    for (who, shown) in [("members", page), ("anybody", site.browser().get(&link).await.text)] {
+        for nth in 0..4 {
+            assert!(shown.contains(&format!("question {nth}")), "{who}: turn {nth} in {shown}");
+        }
+        assert!(!shown.contains("No output recorded"), "{who}: an output is missing");
+        assert!(!shown.contains("No input or output"), "{who}: an output is missing");
+        assert!(shown.len() < 500_000, "{who}: {} bytes", shown.len());
+    }
+    site.browser().get(&link).await.check(200, "Load all");
 }

@@ -120,3 +120,45 @@ async fn runs_are_listed_with_their_means_and_shown_with_input_expected_and_outp
         run.check(200, words);
     }
 }
+
+/// Outputs and items that are too long to be held together.
+#[tokio::test]
+async fn runs_with_long_outputs_are_shown_by_their_beginnings() {
+    let site = site().await;
+    let (shop, long) = (project("shop"), "x".repeat(1_500_000));
+    let dataset = site.data.catalog().dataset(shop.clone(), "cities".to_owned()).await;
+    let dataset = dataset.unwrap().unwrap().id;
+    for nth in 0..4 {
+        let item = format!("long-{nth}");
+        let new = NewDatasetItem {
+            dataset_name: "cities".to_owned(),
+            id: Some(item.clone()),
+            input: Some(json(&format!("\"asked {nth} {long}\""))),
+            ..NewDatasetItem::default()
+        };
+        site.data.catalog().save_dataset_item(shop.clone(), new, START).await.unwrap();
+        for run in ["old", "new"] {
+            let output = text(&format!("{run} said {nth} {long}"));
+            let turn = trace(&format!("{run}-{item}")).beginning(0).output(output);
+            let items = vec![tried(&dataset, run, &item)];
+            let recorded = batch(&shop).with(turn).build();
+            let recorded = Batch { experiment_items: items, ..recorded };
+            site.data.telemetry().record(recorded).await.unwrap();
+        }
+    }
+    let run = site.get("/project/shop/datasets/cities/runs/new").await;
+    let compared = site.get("/project/shop/datasets/cities/compare?before=old&after=new").await;
+    for page in [&run, &compared] {
+        for nth in 0..4 {
+            page.check(200, &format!("said {nth} x")).check(200, &format!("asked {nth} x"));
+        }
+        assert!(page.text.len() < 500_000, "{} bytes", page.text.len());
+    }
+    let items = site.get("/project/shop/datasets/cities").await;
+    let file = site.get("/project/shop/datasets/cities/export?format=jsonl").await;
+    for nth in 0..4 {
+        items.check(200, &format!("asked {nth} x"));
+        let asked = format!("asked {nth} {long}");
+        assert!(file.text.contains(&asked), "item {nth} is not whole in the file");
+    }
+}

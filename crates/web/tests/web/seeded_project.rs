@@ -1,4 +1,7 @@
-//! A project that has one of everything, and what its things are called in addresses.
+//! Projects that have one of everything, and what their things are called in addresses.
+
+/// Agents and what is made of their runs.
+mod agents;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +18,7 @@ use ratchet_store::catalog::{
     FieldUpdate, NewComment, NewDataset, NewDatasetItem, NewKey, NewPrompt, NewQueue, NewQueueItem,
     NewSchedule, Permissions, QueueId, Role, ScheduledJob, ScheduledScoring,
 };
+use ratchet_store::project::ProjectId;
 use ratchet_store::query::PageNumber;
 use ratchet_testkit::build::{START, batch, generation, project, score, text, trace};
 use tempfile::TempDir;
@@ -27,6 +31,10 @@ use crate::chats::run_agents;
 pub(crate) const OURS: &str = "ourword";
 /// What ids in the shop are called that one may choose.
 const CHOSEN: &str = "walk-it";
+/// The word in what the lab keeps, if it is furnished.
+const THEIRS: &str = "theirword";
+/// What ids in the lab are called that one may choose.
+const CHOSEN_IN_LAB: &str = "tour-it";
 /// An id as the server makes them, which it has not made.
 const NOBODYS: &str = "00000000-0000-4000-8000-000000000000";
 
@@ -44,6 +52,12 @@ impl Ids {
 
     pub(crate) fn nobodys() -> Self {
         let made = [
+            "gate",
+            "promotion",
+            "queue-item",
+            "target-chat",
+            "id",
+            "view",
             "key",
             "person",
             "queue",
@@ -56,7 +70,9 @@ impl Ids {
             "connection",
             "rule",
         ];
-        let made = made.map(|name| (name, NOBODYS.to_owned())).into_iter().collect();
+        let mut made: BTreeMap<_, _> =
+            made.map(|name| (name, NOBODYS.to_owned())).into_iter().collect();
+        made.insert("week", "2020-01-05".to_owned());
         Self { made, chosen: "walk-no" }
     }
 }
@@ -71,100 +87,202 @@ pub(crate) struct Shop {
 impl Shop {
     pub(crate) async fn open() -> Self {
         let site = Site::new().await;
-        record(&site).await;
-        keep_named(&site).await;
-        let mut made = BTreeMap::new();
-        made.insert("queue", queue(&site).await);
-        made.insert("key", key(&site).await);
-        made.insert("person", site.person("someone@shop.example", Role::Viewer).await.id);
-        let (_agents, chat) = chat(&site).await;
-        made.insert("chat", chat);
-        let owner = site.person("keeper@shop.example", Role::Owner).await;
-        let mut owner = site.signed_in(&owner.email).await;
-        made.extend(dashboard(&mut owner).await);
-        made.extend(settled(&site, &mut owner).await);
-        Self { site, ids: Ids { made, chosen: CHOSEN }, _agents }
+        agents::run_experiments(&site);
+        let (agents, chat) = chat(&site).await;
+        let seed = Seed { site: &site, project: "shop", chosen: CHOSEN, mark: OURS };
+        let mut ids = seed.furnish().await;
+        ids.made.insert("chat", chat);
+        ids.made.insert("person", site.person("someone@shop.example", Role::Viewer).await.id);
+        Self { site, ids, _agents: agents }
+    }
+
+    /// Gives the lab one of everything as well, chats with agents and people excepted.
+    pub(crate) async fn furnish_lab(&self) -> Ids {
+        let site = &self.site;
+        let seed = Seed { site, project: "lab", chosen: CHOSEN_IN_LAB, mark: THEIRS };
+        seed.furnish().await
     }
 }
 
-async fn record(site: &Site) {
-    let said = generation("walk-step").of(CHOSEN).output(text(OURS)).lasting(0, 5);
-    let recorded = batch(&project("shop"))
-        .with(trace(CHOSEN).named(OURS).in_session(CHOSEN).for_user(CHOSEN).beginning(0))
-        .with(said)
-        .with(score("walk-score").on("quality").of_trace(CHOSEN).number(0.5).given(0));
-    site.record(recorded).await;
-    let new = NewComment {
-        kind: CommentedKind::Trace,
-        object: CHOSEN.to_owned(),
-        content: OURS.to_owned(),
-        author: None,
-    };
-    site.data.catalog().create_comment(id("shop"), new, START).await.unwrap();
+/// A project to furnish.
+struct Seed<'a> {
+    site: &'a Site,
+    project: &'static str,
+    /// What ids are called that one may choose.
+    chosen: &'static str,
+    /// The word in all of it.
+    mark: &'static str,
 }
 
-/// What has the name that it is given.
-async fn keep_named(site: &Site) {
-    let catalog = site.data.catalog();
-    let prompt = NewPrompt {
-        name: CHOSEN.to_owned(),
-        body: PromptBody::Text(OURS.to_owned()),
-        config: Json::parse("{}").unwrap(),
-        labels: vec!["production".to_owned()],
-        tags: None,
-        commit_message: None,
-        created_by: "ana".to_owned(),
-    };
-    catalog.create_prompt(id("shop"), prompt, START).await.unwrap();
-    let dataset = NewDataset {
-        name: CHOSEN.to_owned(),
-        description: Some(OURS.to_owned()),
-        metadata: None,
-        input_schema: FieldUpdate::Keep,
-        expected_output_schema: FieldUpdate::Keep,
-    };
-    catalog.save_dataset(id("shop"), dataset, START).await.unwrap();
-    let item = NewDatasetItem {
-        dataset_name: CHOSEN.to_owned(),
-        id: Some(CHOSEN.to_owned()),
-        input: Json::parse(&format!("\"{OURS}\"")),
-        ..NewDatasetItem::default()
-    };
-    catalog.save_dataset_item(id("shop"), item, START).await.unwrap();
-    let (judge, rubric) = ("offline".to_owned(), OURS.to_owned());
-    let scoring = ScheduledScoring { judge, rubric, max_cost: None, scope: ReportScope::default() };
-    let schedule = NewSchedule {
-        name: CHOSEN.to_owned(),
-        cron: Cron::parse("0 2 * * SUN").unwrap(),
-        zone: Zone::utc(),
-        job: ScheduledJob::WeeklyReport { scoring, learnings: None },
-        slack: None,
-        webhook: None,
-    };
-    let secrets = site.data.folder().secrets.clone();
-    catalog.save_schedule(id("shop"), schedule, secrets, START).await.unwrap();
-}
+impl Seed<'_> {
+    async fn furnish(&self) -> Ids {
+        self.record().await;
+        self.keep_named().await;
+        let mut made = BTreeMap::new();
+        let (queue, item) = self.queue().await;
+        made.insert("queue", queue);
+        made.insert("queue-item", item);
+        made.insert("key", self.key().await);
+        made.insert("observation", self.step());
+        let owner = format!("keeper@{}.example", self.project);
+        let owner = self.site.person(&owner, Role::Owner).await;
+        let mut owner = self.site.signed_in(&owner.email).await;
+        made.extend(self.dashboard(&mut owner).await);
+        made.extend(self.settled(&mut owner).await);
+        made.extend(self.agent_data().await);
+        Ids { made, chosen: self.chosen }
+    }
 
-async fn queue(site: &Site) -> String {
-    let catalog = site.data.catalog();
-    let new = NewQueue {
-        name: OURS.to_owned(),
-        description: Some(OURS.to_owned()),
-        score_configs: Vec::new(),
-    };
-    let queue = catalog.create_queue(id("shop"), new, START).await.unwrap().id;
-    let (kind, status) = (ItemKind::Trace, ItemStatus::Pending);
-    let item = NewQueueItem { kind, object: CHOSEN.to_owned(), status };
-    let of = QueueId { project: id("shop"), queue: queue.clone() };
-    catalog.add_queue_item(of, item, START).await.unwrap();
-    queue
-}
+    /// The observation of the trace.
+    fn step(&self) -> String {
+        format!("{}-step", self.chosen)
+    }
 
-async fn key(site: &Site) -> String {
-    let (role, permissions) = (Role::Viewer, Permissions::NONE);
-    let note = Some(OURS.to_owned());
-    let new = NewKey { project: id("shop"), role, permissions, note, pair: None };
-    site.data.catalog().create_key(new, START).await.unwrap().0.id
+    fn id(&self) -> ProjectId {
+        id(self.project)
+    }
+
+    async fn record(&self) {
+        let chosen = self.chosen;
+        let turn = trace(chosen).named(self.mark).in_session(chosen).for_user(chosen).beginning(0);
+        let said = generation(&self.step()).of(chosen).output(text(self.mark)).lasting(0, 5);
+        let given = score(&format!("{chosen}-score")).on("quality").of_trace(chosen);
+        let recorded = batch(&project(self.project)).with(turn).with(said);
+        self.site.record(recorded.with(given.number(0.5).given(0))).await;
+        let new = NewComment {
+            kind: CommentedKind::Trace,
+            object: self.chosen.to_owned(),
+            content: self.mark.to_owned(),
+            author: None,
+        };
+        self.site.data.catalog().create_comment(self.id(), new, START).await.unwrap();
+    }
+
+    /// What has the name that it is given.
+    async fn keep_named(&self) {
+        let catalog = self.site.data.catalog();
+        let prompt = NewPrompt {
+            name: self.chosen.to_owned(),
+            body: PromptBody::Text(self.mark.to_owned()),
+            config: Json::parse("{}").unwrap(),
+            labels: vec!["production".to_owned()],
+            tags: None,
+            commit_message: None,
+            created_by: "ana".to_owned(),
+        };
+        catalog.create_prompt(self.id(), prompt, START).await.unwrap();
+        let dataset = NewDataset {
+            name: self.chosen.to_owned(),
+            description: Some(self.mark.to_owned()),
+            metadata: None,
+            input_schema: FieldUpdate::Keep,
+            expected_output_schema: FieldUpdate::Keep,
+        };
+        catalog.save_dataset(self.id(), dataset, START).await.unwrap();
+        let item = NewDatasetItem {
+            dataset_name: self.chosen.to_owned(),
+            id: Some(self.chosen.to_owned()),
+            input: Json::parse(&format!("\"{}\"", self.mark)),
+            ..NewDatasetItem::default()
+        };
+        catalog.save_dataset_item(self.id(), item, START).await.unwrap();
+        let (judge, rubric) = ("offline".to_owned(), self.mark.to_owned());
+        let scoring =
+            ScheduledScoring { judge, rubric, max_cost: None, scope: ReportScope::default() };
+        let schedule = NewSchedule {
+            name: self.chosen.to_owned(),
+            cron: Cron::parse("0 2 * * SUN").unwrap(),
+            zone: Zone::utc(),
+            job: ScheduledJob::WeeklyReport { scoring, learnings: None },
+            slack: None,
+            webhook: None,
+        };
+        let secrets = self.site.data.folder().secrets.clone();
+        catalog.save_schedule(self.id(), schedule, secrets, START).await.unwrap();
+    }
+
+    async fn queue(&self) -> (String, String) {
+        let catalog = self.site.data.catalog();
+        let new = NewQueue {
+            name: self.mark.to_owned(),
+            description: Some(self.mark.to_owned()),
+            score_configs: Vec::new(),
+        };
+        let queue = catalog.create_queue(self.id(), new, START).await.unwrap().id;
+        let (kind, status) = (ItemKind::Trace, ItemStatus::Pending);
+        let item = NewQueueItem { kind, object: self.chosen.to_owned(), status };
+        let of = QueueId { project: self.id(), queue: queue.clone() };
+        let item = catalog.add_queue_item(of, item, START).await.unwrap().id;
+        (queue, item)
+    }
+
+    async fn key(&self) -> String {
+        let (role, permissions) = (Role::Viewer, Permissions::NONE);
+        let note = Some(self.mark.to_owned());
+        let new = NewKey { project: self.id(), role, permissions, note, pair: None };
+        self.site.data.catalog().create_key(new, START).await.unwrap().0.id
+    }
+
+    /// A dashboard with a chart, by its forms.
+    async fn dashboard(&self, owner: &mut Browser) -> [(&'static str, String); 3] {
+        let all = format!("/project/{}/dashboards", self.project);
+        owner.get(&format!("{all}/all")).await;
+        let made = owner.post(&all, &[("name", self.mark), ("description", "")]).await;
+        let page = made.header("location").split('?').next().unwrap_or_default().to_owned();
+        owner.post(&format!("{page}/widgets"), &[("name", self.mark), ("chart", "number")]).await;
+        let shown = owner.get(&format!("{page}?edit=1&range=all")).await.text;
+        let after = |mark: &str| {
+            let (_, rest) = shown.split_once(mark).unwrap();
+            rest.split(['?', '"', '/']).next().unwrap().to_owned()
+        };
+        let dashboard = page.rsplit('/').next().unwrap().to_owned();
+        [("dashboard", dashboard), ("tile", after("/tiles/")), ("widget", after("/widgets/"))]
+    }
+
+    /// What only owners settle, by its forms.
+    async fn settled(&self, owner: &mut Browser) -> [(&'static str, String); 4] {
+        let settings = format!("/project/{}/settings", self.project);
+        let url = format!("https://hooks.example.com/{}", self.mark);
+        let forms: [(&str, &[(&str, &str)]); 4] = [
+            ("notifications", &[("name", self.mark), ("url", &url), ("turn-ended", "yes")]),
+            (
+                "models",
+                &[
+                    ("modelName", self.mark),
+                    ("matchPattern", "^walk$"),
+                    ("unit", "TOKENS"),
+                    ("pricingTiers", "input 3"),
+                ],
+            ),
+            (
+                "connections",
+                // No listener, so that a test message fails at once.
+                &[
+                    ("provider", self.mark),
+                    ("adapter", "openai"),
+                    ("secretKey", "sk-walk"),
+                    ("baseURL", "http://127.0.0.1:1/v1"),
+                    ("customModels", "m"),
+                ],
+            ),
+            ("redaction", &[("kind", "pattern"), ("what", "order-[0-9]+"), ("do", "add")]),
+        ];
+        for (tab, fields) in forms {
+            let answer = owner.post(&format!("{settings}/{tab}"), fields).await;
+            assert!([200, 303].contains(&answer.status), "{tab}: {}", answer.text);
+        }
+        let (catalog, shop) = (self.site.data.catalog(), || self.id());
+        let first = PageNumber { page: 1, limit: 1 };
+        [
+            ("receiver", catalog.notice_receivers(shop()).await.unwrap()[0].id.clone()),
+            ("model", catalog.models(shop()).await.unwrap()[0].id.clone()),
+            (
+                "connection",
+                catalog.llm_connections(shop(), first).await.unwrap().rows[0].id.clone(),
+            ),
+            ("rule", catalog.redaction_rules(shop()).await.unwrap()[0].id.clone()),
+        ]
+    }
 }
 
 /// Agents, and a conversation with one that waits for its first message.
@@ -183,62 +301,4 @@ async fn chat(site: &Site) -> (TempDir, String) {
     };
     let (chat, _) = chats.create(id("shop"), new).await.unwrap();
     (folder, chat.id.to_string())
-}
-
-/// A dashboard with a chart, by its forms.
-async fn dashboard(owner: &mut Browser) -> [(&'static str, String); 3] {
-    let all = "/project/shop/dashboards";
-    owner.get(&format!("{all}/all")).await;
-    let made = owner.post(all, &[("name", OURS), ("description", "")]).await;
-    let page = made.header("location").split('?').next().unwrap_or_default().to_owned();
-    owner.post(&format!("{page}/widgets"), &[("name", OURS), ("chart", "number")]).await;
-    let shown = owner.get(&format!("{page}?edit=1&range=all")).await.text;
-    let after = |mark: &str| {
-        let (_, rest) = shown.split_once(mark).unwrap();
-        rest.split(['?', '"', '/']).next().unwrap().to_owned()
-    };
-    let dashboard = page.rsplit('/').next().unwrap().to_owned();
-    [("dashboard", dashboard), ("tile", after("/tiles/")), ("widget", after("/widgets/"))]
-}
-
-/// What only owners settle, by its forms.
-async fn settled(site: &Site, owner: &mut Browser) -> [(&'static str, String); 4] {
-    let settings = "/project/shop/settings";
-    let url = format!("https://hooks.example.com/{OURS}");
-    let forms: [(&str, &[(&str, &str)]); 4] = [
-        ("notifications", &[("name", OURS), ("url", &url), ("turn-ended", "yes")]),
-        (
-            "models",
-            &[
-                ("modelName", OURS),
-                ("matchPattern", "^walk$"),
-                ("unit", "TOKENS"),
-                ("pricingTiers", "input 3"),
-            ],
-        ),
-        (
-            "connections",
-            // No listener, so that a test message fails at once.
-            &[
-                ("provider", OURS),
-                ("adapter", "openai"),
-                ("secretKey", "sk-walk"),
-                ("baseURL", "http://127.0.0.1:1/v1"),
-                ("customModels", "m"),
-            ],
-        ),
-        ("redaction", &[("kind", "pattern"), ("what", "order-[0-9]+"), ("do", "add")]),
-    ];
-    for (tab, fields) in forms {
-        let answer = owner.post(&format!("{settings}/{tab}"), fields).await;
-        assert!([200, 303].contains(&answer.status), "{tab}: {}", answer.text);
-    }
-    let (catalog, shop) = (site.data.catalog(), || id("shop"));
-    let first = PageNumber { page: 1, limit: 1 };
-    [
-        ("receiver", catalog.notice_receivers(shop()).await.unwrap()[0].id.clone()),
-        ("model", catalog.models(shop()).await.unwrap()[0].id.clone()),
-        ("connection", catalog.llm_connections(shop(), first).await.unwrap().rows[0].id.clone()),
-        ("rule", catalog.redaction_rules(shop()).await.unwrap()[0].id.clone()),
-    ]
 }

@@ -36,7 +36,7 @@ impl Rejudging<'_> {
         if self.args.evaluators.iter().all(is_pure) {
             return Ok(Vec::new());
         }
-        let open = self.target.answers_to_judge(self.project, request).await?;
+        let open = self.target.answers_to_judge(self.project, request.clone()).await?;
         let Some(evaluator) = &open.evaluator else { return Ok(Vec::new()) };
         if open.answers.is_empty() {
             return Ok(Vec::new());
@@ -47,25 +47,51 @@ impl Rejudging<'_> {
             eprintln!("ratchet: {evaluator} is another judge here; earlier answers are not judged");
             return Ok(Vec::new());
         }
-        eprintln!(
-            "the evaluator changed: judging {} answers of earlier runs with {evaluator}",
-            open.answers.len()
-        );
-        Ok(self.judge(&evaluators, &open, spent).await)
+        self.judge_all(&evaluators, open, (request, spent)).await
+    }
+
+    /// Judges answers, and those that did not fit into the response, until none is left or one of
+    /// them has no verdict: it would be returned again.
+    async fn judge_all(
+        &self,
+        evaluators: &TrialEvaluators,
+        mut open: StoredAnswers,
+        (mut request, mut spent): (GateRequest, f64),
+    ) -> anyhow::Result<Vec<AnswerVerdict>> {
+        let mut verdicts = Vec::new();
+        loop {
+            eprintln!(
+                "the evaluator changed: judging {} answers of earlier runs with {}",
+                open.answers.len(),
+                open.evaluator.as_deref().unwrap_or_default()
+            );
+            let said = self.judge(evaluators, &open, &mut spent).await;
+            let has_all = said.len() >= open.answers.len();
+            request.judged_again.extend(said.iter().cloned().map(Into::into));
+            verdicts.extend(said);
+            if !open.more {
+                return Ok(verdicts);
+            }
+            if !has_all {
+                eprintln!("ratchet: further earlier answers are not judged; run the gate again");
+                return Ok(verdicts);
+            }
+            open = self.target.answers_to_judge(self.project, request.clone()).await?;
+        }
     }
 
     async fn judge(
         &self,
         evaluators: &TrialEvaluators,
         open: &StoredAnswers,
-        mut spent: f64,
+        spent: &mut f64,
     ) -> Vec<AnswerVerdict> {
         let (mut verdicts, mut failed) = (Vec::new(), 0);
         let ask = async |answer: &StoredAnswer| {
             (answer.trace.clone(), evaluators.judge_stored(&open.score, answer).await)
         };
         for group in open.answers.chunks(AT_ONCE) {
-            if self.args.max_cost.is_some_and(|cap| spent >= cap) {
+            if self.args.max_cost.is_some_and(|cap| *spent >= cap) {
                 eprintln!("ratchet: stopped judging earlier answers at --max-cost");
                 break;
             }
@@ -73,13 +99,13 @@ impl Rejudging<'_> {
             while let Some((trace, verdict)) = said.next().await {
                 match verdict {
                     Ok(Some(score)) => {
-                        spent += score.cost.unwrap_or(0.0);
+                        *spent += score.cost.unwrap_or(0.0);
                         let (value, comment, cost) = (score.value, score.comment, score.cost);
                         verdicts.push(AnswerVerdict { trace, value, comment, cost });
                     }
                     Ok(None) => {}
                     Err(missing) => {
-                        spent += missing.cost.unwrap_or(0.0);
+                        *spent += missing.cost.unwrap_or(0.0);
                         failed += 1;
                     }
                 }

@@ -6,26 +6,26 @@ use serde_json::{Value, json};
 use super::list::encode;
 
 /// Writes to a server as clients and people do.
-pub(super) struct Writer<'a> {
-    pub(super) server: &'a Ratchet,
+pub(crate) struct Writer<'a> {
+    pub(crate) server: &'a Ratchet,
 }
 
 impl Writer<'_> {
     /// Asks for something that must be there.
     #[track_caller]
-    pub(super) fn get(&self, path: &str) -> Value {
+    pub(crate) fn get(&self, path: &str) -> Value {
         self.send(http::get(path), path).json()
     }
 
     /// A page that must be there.
     #[track_caller]
-    pub(super) fn page(&self, path: &str) -> String {
+    pub(crate) fn page(&self, path: &str) -> String {
         self.send(http::get(path), path).text()
     }
 
     /// Sends something that must be taken: what is refused would test nothing.
     #[track_caller]
-    pub(super) fn post(&self, path: &str, body: &Value) -> Value {
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Value {
         let answer = self.send(http::post(path).json(body.to_string()), path);
         let answer = if answer.body.is_empty() { Value::Null } else { answer.json() };
         let refused = answer["errors"].as_array().is_some_and(|errors| !errors.is_empty());
@@ -34,12 +34,12 @@ impl Writer<'_> {
     }
 
     #[track_caller]
-    pub(super) fn put(&self, path: &str, body: &Value) -> Value {
+    pub(crate) fn put(&self, path: &str, body: &Value) -> Value {
         self.send(http::request("PUT", path).json(body.to_string()), path).json()
     }
 
     #[track_caller]
-    pub(super) fn record(&self, events: &[(&str, Value)]) {
+    pub(crate) fn record(&self, events: &[(&str, Value)]) {
         let now = Clock::System.now().to_string();
         let event = |(nth, (kind, body)): (usize, &(&str, Value))| {
             let id = body["id"].as_str().unwrap_or_default();
@@ -51,7 +51,7 @@ impl Writer<'_> {
 
     /// Sends a form of a page, as a browser without scripts does, and tells where it leads.
     #[track_caller]
-    pub(super) fn submit(&self, page: &str, action: &str, fields: &[(&str, &str)]) -> String {
+    pub(crate) fn submit(&self, page: &str, action: &str, fields: &[(&str, &str)]) -> String {
         let shown = self.page(page);
         let (_, after) = shown.split_once("name=\"form_token\" value=\"").unwrap();
         let mut form = format!("form_token={}", after.split('"').next().unwrap());

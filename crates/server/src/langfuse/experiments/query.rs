@@ -139,7 +139,7 @@ pub(super) fn items(
     let of = ExperimentQuery { ids, names, datasets, ..of };
     params.finish()?;
     // Level and environment are fields of the observation, so it is always fetched.
-    let query = ExperimentItemQuery { of, items, detail: Detail::Content };
+    let query = ExperimentItemQuery { of, items, detail: Detail::BoundedContent };
     Ok(ExperimentListRequest { query, groups, score_limit })
 }
 

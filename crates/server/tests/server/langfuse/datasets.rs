@@ -237,3 +237,22 @@ async fn items_that_make_no_sense_are_refused() {
     server.get(&format!("{ITEMS}?datasetName=d&version=now")).send().await.check(400, "version");
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_page_of_long_items_is_whole_and_in_order() {
+    let server = TestServer::start().await;
+    dataset(&server, json!({"name": "long"})).await;
+    let long = "x".repeat(1_500_000);
+    for nth in 0..5 {
+        let body = json!({"datasetName": "long", "id": format!("i{nth}"), "input": long});
+        item(&server, body).await;
+    }
+    let page = read(&server, "/api/public/dataset-items?datasetName=long&limit=4").await;
+    let rows = page["data"].as_array().unwrap();
+    let ids: std::collections::BTreeSet<_> =
+        rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
+    assert_eq!((rows.len(), ids.len()), (4, 4), "each of them once");
+    assert!(rows.iter().all(|row| row["input"].as_str().unwrap().len() == long.len()));
+    assert_eq!((&page["meta"]["totalItems"], &page["meta"]["limit"]), (&json!(5), &json!(4)));
+    server.stop().await;
+}

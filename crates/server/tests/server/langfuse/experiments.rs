@@ -271,3 +271,38 @@ async fn tries_that_make_no_sense_are_refused() {
     }
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_page_of_long_items_is_sent_as_it_is_read() {
+    let server = TestServer::start().await;
+    with_dataset(&server).await;
+    let long = "x".repeat(1_500_000);
+    for nth in 0..5 {
+        let id = format!("long-{nth}");
+        let body = json!({"id": id, "timestamp": "2026-11-15T12:00:00Z", "output": long});
+        record(&server, &[event("trace-create", nth, body)]).await;
+        let score = json!({"id": format!("of-{id}"), "traceId": id, "name": "said", "value": nth});
+        record(&server, &[event("score-create", nth, score)]).await;
+        let body = json!({"runName": "long", "datasetItemId": "i1", "traceId": id});
+        tried(&server, body).await.check(200, "");
+    }
+    for (limit, fields) in [(5, "core,io"), (5, "core,io,scores"), (5, "core"), (2, "core,io")] {
+        let path = format!("/api/public/experiment-items?{SINCE}&fields={fields}&limit={limit}");
+        let page = server.get(&path).send().await.check(200, "").json();
+        let rows = page["data"].as_array().unwrap();
+        let ids: std::collections::BTreeSet<_> =
+            rows.iter().map(|row| row["traceId"].as_str().unwrap()).collect();
+        assert_eq!((rows.len(), ids.len()), (limit, limit), "{fields}: each of them once");
+        assert_eq!(page["meta"]["cursor"].is_string(), limit < 5, "{fields}");
+        for row in rows {
+            assert_eq!(row["environment"], "default", "{fields}");
+            if fields.contains("io") {
+                assert_eq!(row["output"].as_str().unwrap().len(), long.len(), "{fields}");
+                assert_eq!(row["expectedOutput"], "Rome", "{fields}");
+            }
+            let scores = row["scores"].as_array().map(Vec::len);
+            assert_eq!(scores, fields.contains("scores").then_some(1), "{fields}");
+        }
+    }
+    server.stop().await;
+}

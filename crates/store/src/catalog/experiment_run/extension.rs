@@ -2,11 +2,11 @@ use ratchet_core::job::JobKind;
 use ratchet_core::time::Timestamp;
 
 use super::{ExperimentRun, NewTrial, require};
-use crate::StoreResult;
 use crate::catalog::job::{self, NewJob};
 use crate::catalog::sql::Tx;
 use crate::catalog::{AuditAction, AuditObject, Catalog};
 use crate::project::ProjectId;
+use crate::{StoreError, StoreResult};
 
 /// Leases of one trial before it is given up: each is lost by a runner that ended in its middle.
 const MAX_LEASES: u32 = 100;
@@ -20,6 +20,8 @@ pub struct RunExtension {
     pub repeats: Option<u32>,
     /// Trials, of which those that the run has already are left as they are.
     pub trials: Vec<NewTrial>,
+    /// The most trials that the run may have afterwards.
+    pub max_trials: u64,
 }
 
 impl Catalog {
@@ -27,7 +29,7 @@ impl Catalog {
     /// again; one that was cancelled stays so.
     ///
     /// # Errors
-    /// Fails if there is no such run.
+    /// Fails if there is no such run, and if it would have too many trials.
     pub async fn extend_experiment_run(
         &self,
         project: ProjectId,
@@ -42,6 +44,10 @@ impl Catalog {
             let mut added = 0_u64;
             for trial in &extension.trials {
                 added += u64::from(enqueue(tx, &project, trial, now)?);
+            }
+            if run.counts.trials + added > extension.max_trials {
+                let most = extension.max_trials;
+                return Err(StoreError::BadQuery(format!("a run has at most {most} trials")));
             }
             let repeats = extension.repeats.max(run.extended_repeats);
             let reopened = if added > 0 { ", state = 'running', finished_at = NULL" } else { "" };

@@ -26,6 +26,8 @@ pub struct TrialClaim {
     pub runner: String,
     pub lease: Duration,
     pub limit: u64,
+    /// Approximate bytes of items and cached answers after which no further trial is handed out.
+    pub max_bytes: u64,
     /// Runners that are known to have ended: their trials are handed out again.
     pub ended_runners: Vec<String>,
 }
@@ -93,8 +95,8 @@ impl Redact for FinishedTrial {
 }
 
 impl Catalog {
-    /// Hands out trials of a run in their order, and counts the call of each. Hands out none of a run
-    /// that is not running or has reached its cost cap.
+    /// Hands out trials of a run in their order, as many as fit, and counts the call of each. Hands
+    /// out none of a run that is not running or has reached its cost cap.
     ///
     /// # Errors
     /// Fails if there is no such run.
@@ -112,9 +114,16 @@ impl Catalog {
             }
             release_ended(tx, &project, &claim, now)?;
             let jobs = claimable(tx, &project, &claim, now)?;
-            let mut claimed = Vec::with_capacity(jobs.len());
+            let (mut claimed, mut bytes) = (Vec::with_capacity(jobs.len()), 0);
             for job in jobs {
-                claimed.extend(grant(tx, &job, &claim, now)?);
+                if bytes >= claim.max_bytes {
+                    break;
+                }
+                bytes += item_bytes(tx, &job)?;
+                let granted = grant(tx, &job, &claim, now)?;
+                let cached = granted.as_ref().and_then(|granted| granted.cached.as_ref());
+                bytes += cached.map_or(0, |answer| answer.len() as u64);
+                claimed.extend(granted);
             }
             let calls = claimed.iter().filter(|one| one.cached.is_none()).count() as u64;
             let counts = RunCounts { calls, ..RunCounts::default() };
@@ -319,6 +328,21 @@ fn grant(
         save_result(tx, &job.lease(), &counted(job.result.as_deref(), 1))?;
     }
     Ok(Some(ClaimedTrial { job, cached }))
+}
+
+/// Approximate bytes of the dataset item of a trial.
+fn item_bytes(tx: &Tx<'_>, job: &JobRecord) -> StoreResult<u64> {
+    let payload: JsonValue = serde_json::from_str(&job.payload).unwrap_or_default();
+    let (Some(item), Some(version)) = (payload["item"].as_str(), payload["version"].as_i64())
+    else {
+        return Ok(0);
+    };
+    let sql = "SELECT COALESCE(LENGTH(input), 0) + COALESCE(LENGTH(expected_output), 0) + \
+               COALESCE(LENGTH(metadata), 0) FROM dataset_item \
+               WHERE project = $1 AND id = $2 AND valid_from = $3";
+    let version = Timestamp::from_nanos(version);
+    let values = [(&job.project).into(), item.into(), version.into()];
+    Ok(tx.one(sql, &values, |row| row.get(0))?.unwrap_or(0))
 }
 
 fn cached_answer(tx: &Tx<'_>, job: &JobRecord) -> StoreResult<Option<String>> {

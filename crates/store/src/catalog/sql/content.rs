@@ -1,6 +1,8 @@
+use ratchet_core::job::JobKind;
+
 use super::Value;
 
-/// Tables that clients fill with content. Settings, keys, logins, jobs and the audit log are not
+/// Tables that clients fill with content. Settings, keys, logins, the audit log and most jobs are not
 /// among them: they must work when the disk is full, so that somebody can make room.
 const CONTENT_TABLES: [&str; 26] = [
     "ab_test",
@@ -31,6 +33,9 @@ const CONTENT_TABLES: [&str; 26] = [
     "target_chat",
 ];
 
+/// Jobs that are content: a run of an experiment has up to 100,000 of them.
+const CONTENT_JOBS: JobKind = JobKind::ExperimentTrial;
+
 /// Approximate bytes of a row without its texts.
 const ROW_BYTES: u64 = 100;
 
@@ -38,7 +43,14 @@ const ROW_BYTES: u64 = 100;
 pub(super) fn added_by(sql: &str, values: &[Value]) -> u64 {
     let table =
         sql.trim_start().strip_prefix("INSERT INTO ").and_then(|rest| rest.split(' ').next());
-    if !table.is_some_and(|table| CONTENT_TABLES.contains(&table)) {
+    let is_trial =
+        |value: &Value| matches!(value, Value::Text(text) if text == CONTENT_JOBS.as_str());
+    let is_content = match table {
+        Some("job") => values.iter().any(is_trial),
+        Some(table) => CONTENT_TABLES.contains(&table),
+        None => false,
+    };
+    if !is_content {
         return 0;
     }
     let bytes = |value: &Value| match value {
@@ -57,7 +69,10 @@ mod tests {
     fn content_counts_and_what_is_needed_to_make_room_does_not() {
         let text = [Value::Text("four".to_owned()), Value::Null, Value::Whole(1)];
         assert_eq!(added_by("INSERT INTO comment (id) VALUES ($1)", &text), ROW_BYTES + 4);
+        let trial = [Value::Text(JobKind::ExperimentTrial.as_str().to_owned())];
+        assert!(added_by("INSERT INTO job (kind) VALUES ($1)", &trial) > ROW_BYTES);
         for sql in [
+            "INSERT INTO job (kind) VALUES ($1)",
             "INSERT INTO audit_entry (id) VALUES ($1)",
             "INSERT INTO web_session (id) VALUES ($1)",
             "DELETE FROM comment WHERE id = $1",

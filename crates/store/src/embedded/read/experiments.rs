@@ -1,11 +1,12 @@
 use ratchet_core::id::TraceId;
 use rusqlite::types::Value;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{List, Listed, nothing, observations, traces};
 use crate::embedded::column::{Column, to_u64};
+use crate::embedded::content::{self, ContentBudget};
 use crate::embedded::experiment_row::{
-    EXPERIMENT_COLUMNS, ITEM_COLUMNS, ITEM_TIME, read_experiment, read_item,
+    EXPERIMENT_COLUMNS, ITEM_COLUMNS, ITEM_TIME, read_bare_item, read_experiment, read_item,
 };
 use crate::embedded::filter::Where;
 use crate::embedded::load::project_number;
@@ -75,18 +76,55 @@ pub(in crate::embedded) fn items(
         paging,
         known_total: None,
     };
-    let mut page = list.read::<_, 2>(db, |row| {
+    let (mut blocks, mut budget) = (Blocks::new(db), ContentBudget::new(query.detail));
+    list.read::<_, 2>(db, |row| {
         let keys = vec![row.get(20)?, row.get(8)?];
-        Ok(Some(Listed { row: read_item(row)?, keys }))
-    })?;
-    if query.detail != Detail::Row {
-        let mut blocks = Blocks::new(db);
-        for item in &mut page.rows {
-            let found = outcome(db, &mut blocks, (&query.of.project, project), item);
-            item.outcome = found.map_err(StoreError::database)?;
+        if !budget.has_room() {
+            let is_cut = query.detail == Detail::BoundedContent;
+            let row = StoredExperimentItem { is_cut, ..read_bare_item(row)? };
+            return Ok(Some(Listed { row, keys }));
         }
-    }
-    Ok(page)
+        let mut item = read_item(row)?;
+        item.outcome = outcome(db, &mut blocks, (&query.of.project, project), &item)?;
+        budget.charge_bytes(bytes(&item));
+        Ok(Some(Listed { row: item, keys }))
+    })
+}
+
+/// An item that was cut, with its content; `None` if it was deleted meanwhile.
+pub(in crate::embedded) fn whole(
+    db: &Connection,
+    project: &ProjectId,
+    item: &StoredExperimentItem,
+) -> StoreResult<Option<StoredExperimentItem>> {
+    let Some(number) = number(db, project)? else { return Ok(None) };
+    let sql = format!(
+        "SELECT {EXPERIMENT_COLUMNS}, {ITEM_COLUMNS} FROM {ITEMS} \
+         WHERE i.project = ? AND i.trace = ? AND i.id = ? AND e.id = ?"
+    );
+    let read = || -> rusqlite::Result<Option<StoredExperimentItem>> {
+        let mut statement = db.prepare_cached(&sql)?;
+        let keys = params![number, Column(&item.trace), item.id, item.experiment.id];
+        let Some(mut found) = statement.query_row(keys, read_item).optional()? else {
+            return Ok(None);
+        };
+        found.outcome = outcome(db, &mut Blocks::new(db), (project, number), &found)?;
+        Ok(Some(found))
+    };
+    read().map_err(StoreError::database)
+}
+
+/// Approximate bytes of an item.
+fn bytes(item: &StoredExperimentItem) -> usize {
+    let content = match &item.outcome {
+        Some(Outcome::Run(run)) => run.content.as_ref(),
+        Some(Outcome::Step(step)) => step.content.as_ref(),
+        None => None,
+    };
+    let texts = [&item.expected_output, &item.metadata, &item.experiment.metadata];
+    let texts = texts.into_iter().flatten().map(|json| json.as_str().len());
+    let description = item.experiment.description.as_ref().map_or(0, String::len);
+    content.map_or(0, content::bytes) + texts.sum::<usize>() + description
 }
 
 /// The items whose runs are some traces.

@@ -21,7 +21,7 @@ use ratchet_store::experiment::Experiment;
 use ratchet_store::query::PageNumber;
 
 use super::results::{self, RunDetail, RunResult, TRIALS};
-use super::{one, outcomes, run};
+use super::{item_texts, one, outcomes, run};
 use crate::assets;
 use crate::components::{empty, figure, table, toast};
 use crate::page_error::{PageError, PageResult};
@@ -81,7 +81,7 @@ pub(super) async fn show(
     Path((_, name)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     let compared = Compared::read(&web, &ctx, name).await?;
-    let items = results::items(&web, &ctx, &compared.dataset).await?;
+    let items = item_texts::items(&web, &ctx, &compared.dataset).await?;
     let rows = compared.rows();
     let wanted = ctx.params.get("item");
     let shown = compared.shown(&rows, &ctx);
@@ -247,8 +247,7 @@ async fn align_versions(
     }
     for (item, _) in named.into_iter().filter(|(_, versions)| versions.len() > 1) {
         let catalog = &web.store.catalog;
-        let found = catalog.dataset_item_versions(ctx.project_id(), item.clone(), VERSIONS).await?;
-        let starts: Vec<Timestamp> = found.iter().map(|version| version.item.valid_from).collect();
+        let starts = catalog.dataset_item_starts(ctx.project_id(), item.clone(), VERSIONS).await?;
         for result in runs.iter_mut().filter_map(|run| run.results.get_mut(&item)) {
             let start = result.version.and_then(|at| starts.iter().find(|start| **start <= at));
             result.version = start.copied().or(result.version);

@@ -2,7 +2,11 @@ use axum::extract::{Path, State};
 use maud::{Markup, html};
 use ratchet_core::catalog::dataset::DatasetStatus;
 use ratchet_core::time::Timestamp;
-use ratchet_store::catalog::{Dataset, DatasetItem, DatasetItemQuery, DatasetMoment};
+use ratchet_store::StoreResult;
+use ratchet_store::catalog::{
+    Catalog, Dataset, DatasetItem, DatasetItemQuery, DatasetMoment, ListedDatasetItem,
+};
+use ratchet_store::project::ProjectId;
 use ratchet_store::query::PageNumber;
 
 use super::{ROWS, form, preview};
@@ -13,6 +17,9 @@ use crate::page_error::{PageError, PageResult};
 use crate::pages::{dataset_guide, table_export};
 use crate::request_context::{Link, Params, RequestContext};
 use crate::web::Web;
+
+/// Approximate bytes of items that are read at once.
+pub(super) const PAGE_BYTES: usize = 2_000_000;
 
 /// Moments at which a dataset changed that are offered.
 const MOMENTS: u64 = 30;
@@ -86,7 +93,13 @@ pub(super) async fn items(
         as_of: asked.as_of,
         page: at,
     };
-    let items = web.store.catalog.dataset_items(query).await?;
+    let items = web.store.catalog.bounded_dataset_items(query, PAGE_BYTES).await?;
+    let mut rows = Vec::with_capacity(items.rows.len());
+    for listed in items.rows {
+        // Each is drawn before the next is read: what is drawn is short, the item may be not.
+        let item = whole(&web.store.catalog, ctx.project_id(), (listed, asked.as_of)).await?;
+        rows.extend(item.map(|item| row(&item, &dataset, &asked, &ctx)));
+    }
     let total = items.total.unwrap_or_default();
     let project = ctx.project_id();
     let moments = web.store.catalog.dataset_moments(project, dataset.id.clone(), MOMENTS).await?;
@@ -101,7 +114,7 @@ pub(super) async fn items(
         (guide)
         (as_of(&asked, &moments, total, (&dataset, &ctx)))
         @if total == 0 { (no_items(&asked, &dataset, &ctx)) } @else {
-            (table::table(&drawn(&items.rows, &dataset, &asked, &ctx)))
+            (table::table(&drawn(rows, &dataset)))
             (table::numbers(&ctx.here().without("done"), at, total))
         }
     };
@@ -194,12 +207,19 @@ fn as_of(
     }
 }
 
-fn drawn(
-    items: &[DatasetItem],
-    dataset: &Dataset,
-    asked: &ItemFilter,
-    ctx: &RequestContext,
-) -> Table {
+/// An item of a list with its texts; `None` if it was deleted meanwhile.
+pub(super) async fn whole(
+    catalog: &Catalog,
+    project: ProjectId,
+    (listed, as_of): (ListedDatasetItem, Option<Timestamp>),
+) -> StoreResult<Option<DatasetItem>> {
+    if !listed.is_cut {
+        return Ok(Some(listed.item));
+    }
+    catalog.dataset_item(project, listed.item.id, as_of).await
+}
+
+fn drawn(rows: Vec<Row>, dataset: &Dataset) -> Table {
     let columns = vec![
         Column::text("Item"),
         Column::wide("Input"),
@@ -207,7 +227,6 @@ fn drawn(
         Column::text("Source"),
         Column::text("Added"),
     ];
-    let rows = items.iter().map(|item| row(item, dataset, asked, ctx)).collect();
     Table { caption: format!("Items of {}", dataset.name), columns, rows, select_for: None }
 }
 

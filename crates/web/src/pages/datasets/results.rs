@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use ratchet_core::catalog::dataset::DatasetStatus;
 use ratchet_core::catalog::review::CORRECTNESS;
 use ratchet_core::catalog::run_comparison::ItemScores;
 use ratchet_core::id::TraceId;
@@ -13,12 +12,11 @@ use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
 use ratchet_core::record::trace::Content;
 use ratchet_core::record::usage::Cost;
 use ratchet_core::time::Timestamp;
-use ratchet_store::catalog::{Dataset, DatasetItem, DatasetItemQuery};
 use ratchet_store::experiment::{
     ExperimentItemQuery, ExperimentQuery, Outcome, StoredExperimentItem,
 };
 use ratchet_store::query::{
-    Condition, Detail, PageNumber, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TimeRange,
+    Condition, Detail, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TimeRange,
 };
 
 use super::{PREVIEW, as_read};
@@ -31,12 +29,10 @@ use crate::web::Web;
 
 /// Maximum number of trials of a run that are read; pages say if there are more.
 pub(in crate::pages) const TRIALS: usize = 2_000;
-/// Trials that are read at a time: their contents are held together.
+/// Trials that are read at a time.
 const SLICE: u64 = 250;
 /// Scores of a slice that are read.
 const SCORES: u64 = 5_000;
-/// Items of a dataset that are read.
-const ITEMS: u64 = 2_000;
 
 /// Maximum number of trials that are read where many runs are listed.
 pub(in crate::pages) const LISTED_TRIALS: usize = 500;
@@ -53,7 +49,7 @@ impl RunDetail {
     const fn detail(self) -> Detail {
         match self {
             Self::Scores => Detail::Row,
-            Self::Outputs => Detail::Content,
+            Self::Outputs => Detail::BoundedContent,
         }
     }
 
@@ -183,6 +179,8 @@ pub(in crate::pages) async fn results(
         let mut scores = scores(web, ctx, &page.rows).await?;
         read += page.rows.len();
         for item in page.rows {
+            let item = web.store.telemetry.whole_experiment_item(ctx.project_id(), item);
+            let Some(item) = item.await? else { continue };
             let given = scores.remove(&item.trace).unwrap_or_default();
             let result = results.entry(item.item.clone()).or_default();
             let expected = item.expected_output.as_ref().map(|json| shortened(json.as_str()));
@@ -199,7 +197,7 @@ pub(in crate::pages) async fn results(
     Ok(results)
 }
 
-fn shortened(json: &str) -> String {
+pub(super) fn shortened(json: &str) -> String {
     elide(&as_read(json), PREVIEW * 4).into_owned()
 }
 
@@ -286,38 +284,4 @@ fn trace_of(score: &Score) -> Option<TraceId> {
         ScoreTarget::Trace(trace) | ScoreTarget::Observation(trace, _) => Some(trace.clone()),
         ScoreTarget::Session(_) | ScoreTarget::DatasetRun(_) => None,
     }
-}
-
-/// The current items of a dataset, by id.
-pub(in crate::pages) async fn items(
-    web: &Web,
-    ctx: &RequestContext,
-    dataset: &Dataset,
-) -> PageResult<BTreeMap<String, DatasetItem>> {
-    let query = DatasetItemQuery {
-        project: ctx.project_id(),
-        dataset_name: Some(dataset.name.clone()),
-        source_trace: None,
-        source_observation: None,
-        status: DatasetStatus::Active,
-        as_of: None,
-        page: PageNumber { page: 1, limit: ITEMS },
-    };
-    let items = web.store.catalog.dataset_items(query).await?.rows;
-    Ok(items.into_iter().map(|item| (item.id.clone(), item)).collect())
-}
-
-/// The input of an item.
-pub(in crate::pages) fn input_of(item: Option<&DatasetItem>) -> Option<String> {
-    item?.input.as_ref().map(|json| shortened(json.as_str()))
-}
-
-/// The expected output of an item: as it was when it ran, else as it is now.
-pub(in crate::pages) fn expected_of(
-    result: Option<&RunResult>,
-    item: Option<&DatasetItem>,
-) -> Option<String> {
-    let then = result.and_then(|result| result.expected.clone());
-    let now = || item?.expected_output.as_ref().map(|json| shortened(json.as_str()));
-    then.or_else(now)
 }

@@ -11,12 +11,12 @@ use ratchet_core::experiment::run_summary::RunSummary;
 use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::experiment::service::recorded_view;
-use ratchet_store::catalog::{Dataset, DatasetItem};
+use ratchet_store::catalog::Dataset;
 use ratchet_store::experiment::{Experiment, ExperimentQuery, RunQuery};
 use ratchet_store::query::{Paging, TimeRange};
 
 use super::results::{self, RunDetail, RunResult, TRIALS, TrialOutcome, mean_of};
-use super::{PREVIEW, one, outcomes, score_values};
+use super::{PREVIEW, item_texts, one, outcomes, score_values};
 use crate::assets;
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{empty, figure, toast};
@@ -38,7 +38,7 @@ pub(super) async fn show(
     let dataset = one::find(&web, &ctx, name).await?;
     let (id, run) = known(&web, &ctx, &dataset, run).await?;
     let tries = results::results(&web, &ctx, id.clone(), RunDetail::Outputs).await?;
-    let items = results::items(&web, &ctx, &dataset).await?;
+    let items = item_texts::items(&web, &ctx, &dataset).await?;
     let mut page = one::begin(&dataset, &ctx);
     page.crumbs.push((dataset.name.clone(), ctx.to(&["datasets", &dataset.name, "runs"])));
     page.title.clone_from(&run.name);
@@ -188,7 +188,7 @@ fn faults(
 
 fn answers(
     tries: &BTreeMap<String, RunResult>,
-    items: &BTreeMap<String, DatasetItem>,
+    items: &BTreeMap<String, item_texts::ItemTexts>,
     (run, dataset, ctx): (&ExperimentProgress, &Dataset, &RequestContext),
 ) -> Markup {
     let answered = tries.iter().filter(|(_, of)| of.trials.iter().any(|one| one.fault.is_none()));
@@ -294,7 +294,7 @@ fn means(results: &BTreeMap<String, RunResult>) -> Markup {
 fn row(
     id: &str,
     result: &RunResult,
-    item: Option<&DatasetItem>,
+    item: Option<&item_texts::ItemTexts>,
     (dataset, ctx): (&Dataset, &RequestContext),
 ) -> Row {
     let text = |text: Option<String>| {
@@ -310,8 +310,8 @@ fn row(
         link: Some(ctx.to(&["datasets", &dataset.name, "items", id])),
         cells: vec![
             super::short_id(id),
-            text(results::input_of(item)),
-            text(results::expected_of(Some(result), item)),
+            text(item_texts::input_of(item)),
+            text(item_texts::expected_of(Some(result), item)),
             text(newest.map(|trial| trial.output.clone())),
             html! { @for trial in &answered { (score_values::badges(trial)) } },
             html! { @match latency { Some(nanos) => { (figure::duration(nanos)) }, None => { "–" } } },

@@ -88,6 +88,18 @@ impl PublicReader {
         }
     }
 
+    /// A turn of the session with its content, which is read if the list left it out; as it is if it
+    /// was deleted meanwhile.
+    pub(super) async fn with_content(&self, turn: Trace) -> PageResult<Trace> {
+        if turn.content.is_some() {
+            return Ok(turn);
+        }
+        match self.trace(&turn.id.to_string()).await {
+            Err(PageError::NotFound(_)) => Ok(turn),
+            read => read,
+        }
+    }
+
     /// A trace that the link covers.
     async fn trace(&self, id: &str) -> PageResult<Trace> {
         let id = TraceId::parse(id).map_err(|_| gone())?;
@@ -117,7 +129,7 @@ impl PublicReader {
             conditions: vec![Condition::equals(TraceColumn::Session, session.to_string())],
             order: (TraceOrder::Timestamp, Direction::Ascending),
             paging: Paging::After { cursor, limit: TURNS },
-            detail: Detail::Content,
+            detail: Detail::BoundedContent,
         };
         Ok(self.web.store.telemetry.traces(query).await?)
     }

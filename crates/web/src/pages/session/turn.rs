@@ -21,6 +21,8 @@ pub(super) struct Turn<'a> {
     pub(super) trace: &'a Trace,
     /// Its place in the conversation, from 1.
     pub(super) number: u64,
+    /// What was asked and answered.
+    pub(super) words: &'a Markup,
     /// The agent that called it as a tool.
     pub(super) called_by: Option<String>,
     pub(super) scores: &'a [Score],
@@ -35,7 +37,7 @@ impl Turn<'_> {
         html! {
             article class={ "turn" (called) (failed) } id={ "turn-" (self.number) } {
                 (self.head(ctx))
-                (self.words(ctx))
+                (self.words)
                 footer.turn-foot {
                     @if !self.scores.is_empty() {
                         p.badges {
@@ -90,24 +92,6 @@ impl Turn<'_> {
         }
     }
 
-    fn words(&self, ctx: &RequestContext) -> Markup {
-        let content = self.trace.content.as_ref();
-        let input = content.and_then(|content| content.input.as_ref()).map(Payload::as_str);
-        let output = content.and_then(|content| content.output.as_ref()).map(Payload::as_str);
-        html! {
-            div.words {
-                @match input {
-                    Some(input) => { (message_preview::show(input, Side::Input, &self.trace.id, ctx)) },
-                    None => { p.muted { "No input recorded." } },
-                }
-                @match output {
-                    Some(output) => { (message_preview::show(output, Side::Output, &self.trace.id, ctx)) },
-                    None => { p.muted { "No output recorded." } },
-                }
-            }
-        }
-    }
-
     /// The steps of the turn, in place where there is a script, on the trace's page where not.
     fn steps(&self, id: &str, ctx: &RequestContext) -> Markup {
         let total = self.trace.summary.levels.total();
@@ -119,6 +103,25 @@ impl Turn<'_> {
                 div.steps-body aria-live="polite" {
                     p { a href=(ctx.to(&["traces", id])) { "Open trace" } " to see all observations." }
                 }
+            }
+        }
+    }
+}
+
+/// What was asked and answered in a trace.
+pub(super) fn words(trace: &Trace, ctx: &RequestContext) -> Markup {
+    let content = trace.content.as_ref();
+    let input = content.and_then(|content| content.input.as_ref()).map(Payload::as_str);
+    let output = content.and_then(|content| content.output.as_ref()).map(Payload::as_str);
+    html! {
+        div.words {
+            @match input {
+                Some(input) => { (message_preview::show(input, Side::Input, &trace.id, ctx)) },
+                None => { p.muted { "No input recorded." } },
+            }
+            @match output {
+                Some(output) => { (message_preview::show(output, Side::Output, &trace.id, ctx)) },
+                None => { p.muted { "No output recorded." } },
             }
         }
     }

@@ -1,10 +1,9 @@
 use maud::{Markup, html};
 use ratchet_core::catalog::run_comparison::ItemChange;
 use ratchet_core::record::limit::elide;
-use ratchet_store::catalog::DatasetItem;
 
-use super::super::results::{self, RunResult, TrialOutcome};
-use super::super::score_values;
+use super::super::results::{RunResult, TrialOutcome};
+use super::super::{item_texts, score_values};
 use super::overview::{role, spent};
 use super::{Compared, ComparedRun, ItemRow};
 use crate::components::{badge, diff};
@@ -17,7 +16,7 @@ const NAME: usize = 40;
 pub(super) fn draw(
     compared: &Compared,
     row: &ItemRow<'_>,
-    item: Option<&DatasetItem>,
+    item: Option<&item_texts::ItemTexts>,
     (ctx, is_named): (&RequestContext, bool),
 ) -> Markup {
     let columns = format!("pair runs-{}", compared.runs.len());
@@ -32,14 +31,14 @@ pub(super) fn draw(
 fn head(
     compared: &Compared,
     row: &ItemRow<'_>,
-    item: Option<&DatasetItem>,
+    item: Option<&item_texts::ItemTexts>,
     ctx: &RequestContext,
 ) -> Markup {
     let to_item = ctx.to(&["datasets", &compared.dataset.name, "items", row.item]);
     let of_item = || compared.runs.iter().filter_map(|run| run.results.get(row.item));
     let texts = [
-        ("Input", results::input_of(item)),
-        ("Expected", results::expected_of(of_item().next_back(), item)),
+        ("Input", item_texts::input_of(item)),
+        ("Expected", item_texts::expected_of(of_item().next_back(), item)),
     ];
     let outputs: Vec<_> = of_item().filter_map(|of| of.newest()?.digest).collect();
     let is_same = outputs.len() > 1 && outputs.windows(2).all(|pair| pair[0] == pair[1]);
