@@ -20,19 +20,22 @@ mod report_files;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ratchet_core::calendar::Week;
+use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::quality::calibration::Statistic;
 use ratchet_core::quality::calibration::panel::{self, DriftAlert};
-use ratchet_core::quality::report::{LeftOut, ReportScope, SessionCard, WeekReport};
+use ratchet_core::quality::report::{LeftOut, MAX_SHOWN, ReportScope, SessionCard, WeekReport};
 use ratchet_core::quality::success_metrics::{SuccessFacts, SuccessMetric, success};
-use ratchet_core::quality::suggestion::{Progress, Suggestion, Templates};
-use ratchet_core::quality::synthesis::{SessionMarks, Trend, WEEKS, synthesize};
+use ratchet_core::quality::suggestion::{self, Progress, Suggestion, Templates};
+use ratchet_core::quality::synthesis::{CommonIssue, SessionMarks, Trend, WEEKS, synthesize};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::{ClientError, TimeWindow};
 use ratchet_store::StoreError;
 use ratchet_store::blocking::run_blocking;
 use ratchet_store::catalog::{ReportEffect, SavedReport, StoredSuggestion};
 
+use self::session_facts::KnownReasons;
+use self::session_scores::ScoredWeeks;
 use crate::improve::{Advice, AdviceInput};
 use crate::review;
 use crate::review::{ReviewError, panel as panels};
@@ -49,6 +52,8 @@ pub use session_scoring::{AT_ONCE, SessionScoring, WeekScored};
 
 /// This week and the previous one.
 const COMPARED_WEEKS: usize = 2;
+/// Sessions of issues that are named, of all issues.
+const MAX_OF_ISSUES: usize = 300;
 /// Four weeks, in nanoseconds: what "a month" is to a count of suggestions.
 const WEEK: i64 = 7 * 86_400 * 1_000_000_000;
 
@@ -63,6 +68,10 @@ pub struct WeekRequest {
     pub templates: Templates,
     /// The model that makes them.
     pub adviser: Option<SuggestionModel>,
+    /// Why sessions have no score, by the run that scored the others.
+    pub unscored: BTreeMap<SessionId, &'static str>,
+    /// Name of the project.
+    pub project: Option<String>,
 }
 
 /// What came of a week.
@@ -105,8 +114,9 @@ pub async fn report(
     request: &WeekRequest,
     now: Timestamp,
 ) -> Result<WeekDone, WeekError> {
-    let mut weeks = session_scores::read(source, &request.week, &request.rubric).await?;
-    let left_out = tell_apart(source, &mut weeks, request).await?;
+    let mut scored = session_scores::read(source, &request.week, &request.rubric).await?;
+    let left_out = tell_apart(source, &mut scored, request).await?;
+    let weeks = scored.marks;
     let rubric = request.rubric.clone();
     // Thousands of sessions are rearranged thousands of times.
     let (synthesis, weeks) = run_blocking(move || {
@@ -122,9 +132,11 @@ pub async fn report(
         templates: &request.templates,
         known: known.as_ref(),
     };
-    let Advice { suggestions, origin, cost } =
+    let Advice { mut suggestions, origin, cost } =
         crate::improve::advise(request.adviser.as_ref(), shown).await;
     let tracked = archive.suggestions().await?;
+    let earlier = tracked.iter().map(|kept| &kept.suggestion);
+    suggestion::keep_keys(&mut suggestions, &origin, earlier);
     let facts = SuccessFacts {
         sessions: synthesis.sessions,
         correlation: review::correlation(source, sink, &request.rubric).await?,
@@ -136,6 +148,7 @@ pub async fn report(
     let mut report = WeekReport {
         week,
         last_day,
+        project: request.project.clone(),
         zone: request.week.zone().to_string(),
         rubric: request.rubric.name.clone(),
         synthesis,
@@ -165,10 +178,11 @@ pub async fn report(
 /// else was recorded in the week.
 async fn tell_apart(
     source: &Source,
-    weeks: &mut [Vec<SessionMarks>],
+    scored: &mut ScoredWeeks,
     request: &WeekRequest,
 ) -> Result<Vec<LeftOut>, WeekError> {
-    let WeekRequest { week, scope, .. } = request;
+    let WeekRequest { week, scope, unscored, .. } = request;
+    let weeks = scored.marks.as_mut_slice();
     // Without a scope only the weeks that are compared need to be distinguished.
     let count = if scope.is_all() { COMPARED_WEEKS } else { weeks.len() };
     let since = looked_at(week).iter().rev().take(count).map(Week::start).min();
@@ -180,7 +194,8 @@ async fn tell_apart(
         weeks.iter_mut().for_each(|week| week.retain(|marks| scope.holds(&marks.facts)));
     }
     let marks = weeks.last().map(Vec::as_slice).unwrap_or_default();
-    Ok(recordings.left_out(week, marks, scope))
+    let by_other_rubrics = &scored.by_other_rubrics;
+    Ok(recordings.left_out(week, marks, (scope, &KnownReasons { unscored, by_other_rubrics })))
 }
 
 /// What the report shows of the sessions that it names.
@@ -189,9 +204,11 @@ async fn cards(
     report: &WeekReport,
     marks: Option<&[SessionMarks]>,
 ) -> Result<BTreeMap<String, SessionCard>, WeekError> {
-    let named: BTreeSet<&str> = report.shown_sessions().into_iter().collect();
+    let marks = marks.unwrap_or_default();
+    let mut named: BTreeSet<&str> = report.shown_sessions().into_iter().collect();
+    named.extend(sessions_of_issues(report, marks));
     let mut cards = BTreeMap::new();
-    for marks in marks.unwrap_or_default() {
+    for marks in marks {
         let id = marks.session.to_string();
         if !named.contains(id.as_str()) {
             continue;
@@ -207,6 +224,27 @@ async fn cards(
         cards.insert(id, card);
     }
     Ok(cards)
+}
+
+/// Sessions of issues that a page may show: the first of each agent in each environment.
+fn sessions_of_issues<'a>(report: &'a WeekReport, marks: &[SessionMarks]) -> Vec<&'a str> {
+    let place = |marks: &SessionMarks| {
+        let facts = &marks.facts;
+        (marks.session.to_string(), (facts.agent.clone(), facts.environment.to_string()))
+    };
+    let places: BTreeMap<String, _> = marks.iter().map(place).collect();
+    let first = |issue: &'a CommonIssue| {
+        let mut counts = BTreeMap::new();
+        let mut is_first = |session: &&'a String| {
+            let count: &mut usize = counts.entry(places.get(*session)).or_default();
+            *count += 1;
+            *count <= MAX_SHOWN
+        };
+        let sessions: Vec<&'a str> =
+            issue.sessions.iter().filter(|one| is_first(one)).map(String::as_str).collect();
+        sessions
+    };
+    report.synthesis.issues.iter().flat_map(first).take(MAX_OF_ISSUES).collect()
 }
 
 /// Reads the success metrics of a project as of now, from its last report, its suggestions and how

@@ -14,7 +14,9 @@ use ratchet_server::shutdown;
 use ratchet_server::shutdown::Stop;
 use ratchet_stages::data_target::ScoringTarget;
 use ratchet_stages::score::ScoringContext;
-use ratchet_stages::weekly_report::{SessionScoring, WeekDelivery, WeekScored, WeeklyPipeline};
+use ratchet_stages::weekly_report::{
+    ReportStore, SessionScoring, WeekDelivery, WeekScored, WeeklyPipeline,
+};
 use ratchet_store::catalog::ReportEffect;
 use serde_json::{Value, json};
 
@@ -79,6 +81,9 @@ pub(crate) struct ScopeArgs {
     /// Only sessions of this release
     #[arg(long, value_name = "NAME")]
     pub(crate) release: Option<String>,
+    /// Only sessions with this prompt version, such as `support v3`; they are scored with the others
+    #[arg(long, value_name = "PROMPT")]
+    pub(crate) prompt: Option<String>,
     /// Only sessions with this tag
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Option<String>,
@@ -93,6 +98,7 @@ impl ScopeArgs {
             agent: self.agent.clone(),
             environment: self.environment.clone(),
             release: self.release.clone(),
+            prompt: self.prompt.clone(),
             tag: self.tag.clone(),
             user: self.user.clone(),
         }
@@ -180,8 +186,12 @@ async fn run_week(
         batch: judge.batch(),
         attach: args.attach.target(),
     };
+    let (week, reports) = (args.week()?, target.reports().await?);
+    let project = target.project().await;
+    let link = page(args, (&week, project.as_ref()), &reports);
     let pipeline = WeeklyPipeline {
-        week: args.week()?,
+        project: project.map(|(_, name)| name),
+        week,
         scoring,
         templates: local_environment::templates(&config.data)?,
         instructions: local_environment::suggestion_instructions(target.data())?,
@@ -194,7 +204,7 @@ async fn run_week(
         hooks: args.notify.hooks()?,
         // The user of the command chooses the address.
         outbound: OutboundPolicy::unrestricted(),
-        link: None,
+        link,
         labelling: None,
     };
     let ctx = ScoringContext {
@@ -205,7 +215,19 @@ async fn run_week(
         is_stopping: &|| stop.is_requested(),
         watch: &|_| (),
     };
-    Ok(pipeline.run(&ctx, target.reports().await?).await?)
+    Ok(pipeline.run(&ctx, reports).await?)
+}
+
+/// The page of the report, where a server stores it.
+fn page(
+    args: &WeekArgs,
+    (week, project): (&Week, Option<&(String, String)>),
+    reports: &ReportStore<'_>,
+) -> Option<String> {
+    let ReportStore::Server(server) = reports else { return None };
+    let (id, _) = project.filter(|_| args.scope.scope().is_all())?;
+    let base = server.base().trim_end_matches('/');
+    Some(format!("{base}/project/{id}/reports/{}", week.days().0))
 }
 
 impl WeekArgs {

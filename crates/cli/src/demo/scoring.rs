@@ -114,6 +114,7 @@ impl DemoScoring<'_> {
         week: &Week,
     ) -> anyhow::Result<WeekReport> {
         let pipeline = WeeklyPipeline {
+            project: target.project().await.map(|(_, name)| name),
             week: week.clone(),
             scoring: SessionScoring {
                 run: Uuid::new_v4().to_string(),

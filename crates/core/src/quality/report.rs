@@ -18,13 +18,16 @@ use crate::quality::success_metrics::{Reading, SuccessMeasure, SuccessMetric};
 use crate::quality::suggestion::Suggestion;
 use crate::quality::suggestion::advice::{AdviceOrigin, TEMPLATES};
 use crate::quality::synthesis::{
-    Change, CommonIssue, DimensionStats, Synthesis, Trend, WeekFinding,
+    BELOW_TARGET, Change, CommonIssue, DimensionStats, IssueShare, Outlier, Synthesis, Trend,
+    WeekFinding,
 };
 pub use scope::{LeftOut, ReportScope, SessionCard, left_out_words};
 pub use summary::{agent_words, signed};
 
 /// Sessions of a list that a reader is shown.
 pub const MAX_SHOWN: usize = 12;
+/// Outliers of all agents that are named.
+const MAX_OUTLIERS: usize = 300;
 
 /// The report of a week of scored sessions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,6 +35,9 @@ pub struct WeekReport {
     /// First day, a Sunday.
     pub week: String,
     pub last_day: String,
+    /// Name of the project; `None` in old reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
     pub zone: String,
     /// Name of the rubric.
     pub rubric: String,
@@ -68,6 +74,12 @@ impl WeekReport {
         summary::sentences(self)
     }
 
+    /// Returns the largest drop in a sentence, if anything fell.
+    pub fn lead(&self) -> Option<String> {
+        let drop = self.synthesis.findings.first().filter(|finding| finding.is_drop());
+        drop.map(summary::finding)
+    }
+
     /// Returns whether no earlier week has scores.
     pub fn is_first(&self) -> bool {
         self.synthesis.earlier_weeks == Some(0)
@@ -76,8 +88,8 @@ impl WeekReport {
     /// Returns the ids of the sessions that a reader is shown, worst first.
     pub fn shown_sessions(&self) -> Vec<&str> {
         let synthesis = &self.synthesis;
-        let low = synthesis.poor.iter().take(MAX_SHOWN);
-        let outliers = low.chain(synthesis.excellent.iter().take(MAX_SHOWN));
+        let low = shown_outliers(&synthesis.poor);
+        let outliers = low.chain(shown_outliers(&synthesis.excellent));
         let outliers = outliers.map(|outlier| &outlier.session);
         let findings = synthesis.findings.iter().flat_map(|finding| &finding.sessions);
         let issues = synthesis.issues.iter().flat_map(|issue| {
@@ -103,6 +115,23 @@ impl WeekReport {
     pub fn to_message(&self, link: Option<String>) -> Message {
         message::message(self, link)
     }
+}
+
+/// The outliers that are shown: the first of all, and the first of each agent and environment, which
+/// a page may show alone.
+fn shown_outliers(all: &[Outlier]) -> impl Iterator<Item = &Outlier> {
+    let mut counts: BTreeMap<(Option<&str>, &str), usize> = BTreeMap::new();
+    let mut shown = Vec::new();
+    for (place, outlier) in all.iter().enumerate() {
+        let agent = (outlier.agent.as_deref(), outlier.environment.as_str());
+        let count = counts.entry(agent).or_default();
+        *count += 1;
+        if place < MAX_SHOWN || *count <= MAX_SHOWN {
+            shown.push(outlier);
+        }
+    }
+    // Their first requests are looked up one by one.
+    shown.into_iter().take(MAX_OUTLIERS)
 }
 
 /// How much a text shows.
@@ -140,6 +169,21 @@ pub fn also_words(issue: &CommonIssue) -> Option<String> {
     terminal::also_words(issue)
 }
 
+/// Says of which sessions the common issues are, where these are not all.
+pub fn issues_of_words(report: &WeekReport) -> Option<String> {
+    let [compared, all] = report.synthesis.issues_of?;
+    let all = counted(all, "session");
+    Some(format!(
+        "Of the {compared} lowest of {all} below {BELOW_TARGET}; the others were not compared."
+    ))
+}
+
+/// Names the agent of a share, and its environment.
+pub fn share_agent(share: &IssueShare) -> String {
+    let place = summary::place(&share.environment).replace(", in", " in");
+    format!("{}{place}", agent_words(share.agent.as_deref()))
+}
+
 /// Describes a finding in a sentence.
 pub fn finding_words(finding: &WeekFinding) -> String {
     summary::finding(finding)
@@ -151,6 +195,31 @@ pub fn interval_words(interval: Option<[f64; 2]>) -> String {
         || "no interval (n = 1)".to_owned(),
         |[lower, upper]| format!("{lower:.2} to {upper:.2}"),
     )
+}
+
+/// Why there is no trend yet, once for all dimensions; `None` in a first week, whose summary says it.
+fn early_trend(report: &WeekReport) -> Option<String> {
+    let why = standings(report).find_map(|standing| match &standing.trend {
+        Trend::TooEarly(why) => Some(why),
+        Trend::Rising(_) | Trend::Falling(_) | Trend::Unclear(_) => None,
+    })?;
+    (!report.is_first()).then(|| format!("Trend: {why}."))
+}
+
+/// Says why changes are missing, each reason once; `None` in a first week, whose summary says it.
+pub fn missing_changes<'a>(
+    report: &WeekReport,
+    changes: impl Iterator<Item = &'a Change>,
+) -> Option<String> {
+    let reasons: BTreeSet<&str> = changes
+        .filter_map(|change| match change {
+            Change::Unknown(why) => Some(why.as_str()),
+            Change::By { .. } => None,
+        })
+        .collect();
+    let reasons: Vec<&str> = reasons.into_iter().collect();
+    let is_said = !reasons.is_empty() && !report.is_first();
+    is_said.then(|| format!("Changes that are missing: {}.", reasons.join("; ")))
 }
 
 /// Formats a change: `+0.04 (−0.02 to +0.10), not significant (detectable: ±0.12)`.
@@ -241,7 +310,7 @@ pub fn counted(count: usize, noun: &str) -> String {
 
 /// Formats a suggestion as Markdown; its edit is in a code fence that its content cannot close.
 pub(crate) fn suggestion_markdown(suggestion: &Suggestion) -> String {
-    markdown::suggestion(suggestion)
+    markdown::suggestion(suggestion, &BTreeMap::new())
 }
 
 /// Returns the overall standing and those of the dimensions.

@@ -5,10 +5,15 @@ mod template;
 /// Suggestions by a model.
 pub mod advice;
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::quality::synthesis::{BELOW_TARGET, CommonIssue, DimensionStats, POOR, Synthesis};
+use crate::quality::synthesis::{
+    BELOW_TARGET, CommonIssue, DimensionStats, POOR, Synthesis, issue,
+};
+use advice::AdviceOrigin;
 pub use template::{AgentKind, BadTemplate, Template, Templates};
 
 /// The number of issues that get a suggestion.
@@ -221,10 +226,17 @@ fn made(
     reason: String,
 ) -> Suggestion {
     let words = issue.map_or("low scores", |issue| issue.title.as_str());
+    // What is suggested is the same while the template's title is; one about any issue is another
+    // one for each issue.
+    let of_issue = issue.filter(|_| template.text.contains("{issue}"));
+    let name = match of_issue {
+        Some(issue) => format!("{} {}", template.title, issue.key),
+        None => template.title.clone(),
+    };
     let text = template.text.replace("{issue}", words).trim().to_owned();
     let sessions = issue.map(|issue| issue.sessions.iter().take(MAX_SESSIONS).cloned().collect());
     Suggestion {
-        key: key(dimension, template.edit, &text),
+        key: key(dimension, template.edit, &name),
         severity,
         dimension: dimension.to_owned(),
         title: template.title.clone(),
@@ -235,11 +247,48 @@ fn made(
     }
 }
 
-/// Returns the key of a suggestion: a hash of its dimension, type and text.
-pub fn key(dimension: &str, edit: Edit, text: &str) -> String {
-    let whole = [dimension, edit.as_str(), text].join("\u{0}");
+/// Characters of a key.
+const KEY_CHARS: usize = 16;
+
+/// Returns the key of a suggestion: a hash of its dimension, type and name. The name is what stays
+/// while text and evidence change.
+pub fn key(dimension: &str, edit: Edit, name: &str) -> String {
+    let whole = [dimension, edit.as_str(), name].join("\u{0}");
     let hash = Sha256::digest(whole.as_bytes());
-    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hash.iter().take(KEY_CHARS / 2).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns whether a text has the form of a key.
+pub fn is_key(text: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    text.len() == KEY_CHARS && text.bytes().all(is_digit)
+}
+
+/// Gives suggestions the keys of earlier ones that are the same in other words, so that what is done
+/// stays done. Templates are the same by their text, which older versions made keys of; a model's
+/// are by their titles, too.
+pub fn keep_keys<'a>(
+    suggestions: &mut [Suggestion],
+    by: &AdviceOrigin,
+    earlier: impl Iterator<Item = &'a Suggestion> + Clone,
+) {
+    let is_by_model = by.by != advice::TEMPLATES;
+    let mut taken: BTreeSet<String> = suggestions.iter().map(|one| one.key.clone()).collect();
+    for suggestion in suggestions {
+        let is_same = |known: &&Suggestion| {
+            let place = (&known.dimension, known.edit) == (&suggestion.dimension, suggestion.edit);
+            let says = known.text == suggestion.text
+                || is_by_model && issue::is_alike(&known.title, &suggestion.title);
+            place && says && !taken.contains(&known.key)
+        };
+        if earlier.clone().any(|known| known.key == suggestion.key) {
+            continue;
+        }
+        if let Some(known) = earlier.clone().find(is_same) {
+            taken.insert(known.key.clone());
+            suggestion.key.clone_from(&known.key);
+        }
+    }
 }
 
 impl Suggestion {

@@ -16,9 +16,11 @@ mod finding;
 /// Sessions far from the others.
 mod outlier;
 /// Common issues in rationales.
-mod issue;
+pub(crate) mod issue;
 /// Titles of issues that the offline judge found.
 mod issue_title;
+/// Titles of issues that a model found.
+mod plain_title;
 /// Sessions with low scores.
 pub(crate) mod low;
 mod shown;
@@ -38,7 +40,7 @@ use crate::judge::offline::success::EXPLANATION;
 pub use crate::judge::rubric::OVERALL;
 pub use agent::{AgentStats, CostStats, MeasureStats, VariantStats};
 pub use comparison::{Basis, Succession};
-pub use days::DayStats;
+pub use days::{DayStats, days_between};
 pub use facts::{RecordedFacts, SessionMarks};
 pub use finding::{ComparedGroup, DimensionChange, WeekFinding};
 pub use issue::{CommonIssue, Example, IssueShare};
@@ -108,6 +110,10 @@ pub struct Synthesis {
     pub poor: Vec<Outlier>,
     /// Most frequent first.
     pub issues: Vec<CommonIssue>,
+    /// Where there were too many rationales to compare them all: of how many sessions, the lowest
+    /// ones, the issues are, and how many were below 0.7.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issues_of: Option<[usize; 2]>,
 }
 
 /// Computes the synthesis of the last week; `weeks` is ordered oldest first.
@@ -124,6 +130,7 @@ pub fn synthesize(dimensions: &[&str], weeks: &[Vec<SessionMarks>]) -> Synthesis
     let family = Family::new(dimensions, &before.sessions, &this.sessions);
     let mut standings = standing::standings(dimensions, &weeks, &family);
     let sessions = &this.sessions;
+    let issue::FoundIssues { issues, compared } = issue::common(dimensions, sessions);
     Synthesis {
         sessions: sessions.len(),
         earlier_weeks: Some(earlier_weeks),
@@ -135,7 +142,8 @@ pub fn synthesize(dimensions: &[&str], weeks: &[Vec<SessionMarks>]) -> Synthesis
         dimensions: standings,
         excellent: outlier::excellent(dimensions, sessions),
         poor: outlier::poor(dimensions, sessions),
-        issues: issue::common(dimensions, sessions),
+        issues,
+        issues_of: compared,
         is_uncalibrated: judge.is_offline() && !sessions.iter().any(|one| is_calibrated(one)),
         judge,
         other_judges: judges,

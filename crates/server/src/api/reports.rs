@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use axum::Json;
 use axum::extract::{Path, State};
 use ratchet_core::calendar::{Week, Zone};
@@ -5,6 +7,7 @@ use ratchet_core::payload::Json as Document;
 use ratchet_core::quality::report::WeekReport;
 use ratchet_core::quality::suggestion;
 use ratchet_core::quality::synthesis::{DimensionStats, WEEKS};
+use ratchet_core::record::limit::elide;
 use ratchet_remote::weekly_report::{
     SaveEffect, SavedReportView, TrackedListView, TrackedRequest, TrackedStepView, TrackedView,
     WeekListView, WeekReportView,
@@ -115,12 +118,13 @@ fn check(week: &str, report: &WeekReport) -> ApiResult<()> {
     if report.suggestions.len() > MAX_SUGGESTIONS {
         return Err(ApiError::Invalid(format!("suggestions: at most {MAX_SUGGESTIONS}")));
     }
-    let is_another = |given: &&suggestion::Suggestion| {
-        given.key != suggestion::key(&given.dimension, given.edit, &given.text)
+    let mut seen = BTreeSet::new();
+    let is_wrong = |given: &&suggestion::Suggestion| {
+        !suggestion::is_key(&given.key) || !seen.insert(given.key.clone())
     };
-    match report.suggestions.iter().find(is_another) {
-        Some(other) => {
-            let why = format!("suggestions: {} is not the key of its content", other.key);
+    match report.suggestions.iter().find(is_wrong) {
+        Some(wrong) => {
+            let why = format!("suggestions: {} is no key of its own", elide(&wrong.key, 40));
             Err(ApiError::Invalid(why))
         }
         None => Ok(()),

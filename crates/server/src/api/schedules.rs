@@ -225,6 +225,10 @@ pub struct ScheduleScope {
     /// Only sessions of this release.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub release: Option<String>,
+    /// Only sessions with this version of a prompt, such as `support v3`, in reports. All sessions of
+    /// the other parts are scored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
     /// Only sessions with this tag.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
@@ -236,8 +240,8 @@ pub struct ScheduleScope {
 impl ScheduleScope {
     /// Converts a scope of the catalog.
     pub fn of(scope: &ReportScope) -> Self {
-        let ReportScope { agent, environment, release, tag, user } = scope.clone();
-        Self { agent, environment, release, tag, user }
+        let ReportScope { agent, environment, release, prompt, tag, user } = scope.clone();
+        Self { agent, environment, release, prompt, tag, user }
     }
 
     fn is_all(&self) -> bool {
@@ -250,8 +254,8 @@ impl ScheduleScope {
     }
 
     fn into_scope(self) -> ReportScope {
-        let Self { agent, environment, release, tag, user } = self;
-        ReportScope { agent, environment, release, tag, user }
+        let Self { agent, environment, release, prompt, tag, user } = self;
+        ReportScope { agent, environment, release, prompt, tag, user }
     }
 
     fn check(self) -> ApiResult<ReportScope> {
@@ -259,6 +263,7 @@ impl ScheduleScope {
             ("agent", &self.agent),
             ("environment", &self.environment),
             ("release", &self.release),
+            ("prompt", &self.prompt),
             ("tag", &self.tag),
             ("user", &self.user),
         ];

@@ -165,8 +165,9 @@ async fn the_sunday_run_scores_and_reports_on_another_server() {
     let due = catalog.claim_deliveries(hold, secrets, START.plus_nanos(1_000_000_000)).await;
     let message: Value = serde_json::from_str(&due.unwrap()[0].message).unwrap();
     let told = message["data"]["text"].as_str().unwrap();
-    let labels = "3 sessions wait for labels: https://ratchet.test/project/shop/labels";
-    assert!(told.ends_with(labels), "{told}");
+    let page = format!("http://{}/project/{}/datasets", langfuse.web, project());
+    let labels = format!("3 sessions wait for labels: {page} (dataset ground-truth; ");
+    assert!(told.contains(&labels), "the sample is on the other server: {told}");
     let scores = langfuse.get("/api/public/v2/scores?name=overall_quality").send().await.json();
     let sessions: BTreeSet<&str> = scores["data"]
         .as_array()

@@ -82,6 +82,13 @@ impl Question {
         }
     }
 
+    /// The same question about scores of one judge, named as in the dimension `judge`.
+    pub fn judged_by(&mut self, judge: &str) {
+        if let Self::Scores(query) = self {
+            query.conditions.push(Condition::equals(ScoreColumn::Judge, judge.to_owned()));
+        }
+    }
+
     /// The same question over a shorter time.
     pub fn shorten(&mut self, to: TimeRange) {
         match self {
@@ -141,6 +148,9 @@ impl Reading<'_> {
         let types = types.iter().map(|word| (*word).to_owned()).collect();
         let column = ScoreColumn::DataType;
         query.conditions.push(Condition { column, test: Test::AnyOf(types) });
+        // Of two verdicts of a judge on a session only the newer one counts.
+        let column = ScoreColumn::Superseded;
+        query.conditions.push(Condition { column, test: Test::Is(false) });
         Ok((Question::Scores(query), shape))
     }
 

@@ -12,6 +12,9 @@ const MAX_SHOWN: usize = 100;
 /// does not have it.
 pub const APPROXIMATE_COST: &str = "approximateCost";
 
+/// The dimension of scores by who judged, with versions. Langfuse does not have it.
+pub const JUDGE: &str = "judge";
+
 /// The measure of how many records there are.
 pub const COUNT: &str = "count";
 
@@ -272,6 +275,7 @@ static OF_ALL_SCORES: &[KnownDimension<S>] = &[
     text("observationModelName", S::ObservationModel),
     text("observationPromptName", S::ObservationPromptName),
     number("observationPromptVersion", S::ObservationPromptVersion),
+    text(JUDGE, S::Judge),
 ];
 
 /// Scores that are numbers, yes and no among them.

@@ -183,6 +183,22 @@ impl ScoringTarget {
         })
     }
 
+    /// Returns the id and the name of the project, also of one on a server; `None` where they cannot
+    /// be found out.
+    pub async fn project(&self) -> Option<(String, String)> {
+        match &self.source {
+            Source::Remote(server) => {
+                let project = server.project().await.ok()?;
+                Some((project.id, project.name))
+            }
+            Source::Local(_, id) => {
+                let projects = self.store()?.catalog.projects().await.ok()?;
+                let known = projects.into_iter().find(|known| known.id == *id)?;
+                Some((known.id.to_string(), known.name))
+            }
+        }
+    }
+
     /// Returns the rubric of that name, or in that file.
     ///
     /// # Errors

@@ -105,7 +105,10 @@ impl Scheduler {
         let texts = self.environment.suggestion_texts()?;
         let (project, server) = (run.project(), &self.server);
         let settings = self.environment.report_settings(project)?;
+        let projects = self.store.catalog.projects().await?;
+        let name = projects.into_iter().find(|known| known.id == *project).map(|known| known.name);
         let pipeline = WeeklyPipeline {
+            project: name,
             scoring: self.session_scoring(run, scoring).await?,
             week: week.clone(),
             templates: texts.templates,

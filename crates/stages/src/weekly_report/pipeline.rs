@@ -29,11 +29,14 @@ use crate::review::{ReviewError, labels, panel};
 use crate::score::judge::Judge;
 use crate::score::select_sessions::SessionFilter;
 use crate::score::{self, JudgingCost, Rescore, ScoreError, ScoringContext, WritePolicy};
+use crate::sink::Sink;
 
 /// The pipeline of one week.
 #[derive(Debug)]
 pub struct WeeklyPipeline {
     pub week: Week,
+    /// Name of the project.
+    pub project: Option<String>,
     pub scoring: SessionScoring,
     /// Suggestions where no model makes them.
     pub templates: Templates,
@@ -124,16 +127,28 @@ impl WeekDelivery {
             ReportEffect::Changed => "report updated",
             ReportEffect::Same => "report unchanged",
         };
-        let scored = WeekScored { cost: self.cost(), ..self.scoring }.line();
+        let scored = WeekScored { cost: self.cost(), ..self.scoring.clone() }.line();
         let (week, headline) = (&self.done.report.week, self.done.report.headline());
+        let lead = self.done.report.lead().map(|lead| format!("{lead} ")).unwrap_or_default();
         let note = self.done.report.advice.note.as_deref();
         let note = note.map(|note| format!(" {note}.")).unwrap_or_default();
         let waiting = match self.waiting {
             0 => String::new(),
             waiting => format!("; {} for labels", counted_waiting(waiting)),
         };
-        format!("week {week}: {scored}, {effect}; {headline}{note}{waiting}")
+        format!("week {week}: {scored}, {effect}; {lead}{headline}{note}{waiting}")
     }
+}
+
+/// Where the sample is: on another server it is a dataset, which pages of this one do not show.
+async fn labels_page(sink: &Sink, here: &str) -> String {
+    let Sink::Remote(client) = sink else { return here.to_owned() };
+    let base = client.base().trim_end_matches('/');
+    let page = match client.project().await {
+        Ok(project) => format!("{base}/project/{}/datasets", project.id),
+        Err(_) => base.to_owned(),
+    };
+    format!("{page} (dataset {DATASET}; `ratchet label --server {base}`)")
 }
 
 fn counted_waiting(sessions: usize) -> String {
@@ -163,6 +178,8 @@ impl WeeklyPipeline {
             scope: self.scoring.scope.clone(),
             templates: self.templates.clone(),
             adviser: self.adviser(),
+            unscored: scoring.unscored.clone(),
+            project: self.project.clone(),
         };
         let place = (context.source, context.sink);
         let done = Box::pin(report(place, archive, &request, (context.clock)())).await?;
@@ -194,7 +211,8 @@ impl WeeklyPipeline {
         };
         let waiting = self.draw_labels(context).await?;
         if waiting > 0 {
-            message.text += &format!(" {} for labels: {page}", counted_waiting(waiting));
+            let where_to = labels_page(context.sink, page).await;
+            message.text += &format!(" {} for labels: {where_to}", counted_waiting(waiting));
         }
         Ok((message, waiting))
     }

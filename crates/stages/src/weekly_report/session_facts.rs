@@ -21,6 +21,13 @@ use crate::source::{Source, SourceResult};
 const PAGE: u64 = 1_000;
 const MAX_PAGES: usize = 100;
 
+/// Why sessions have no score, as far as it is known.
+pub(super) struct KnownReasons<'a> {
+    /// By the run that has just scored the others.
+    pub(super) unscored: &'a BTreeMap<SessionId, &'static str>,
+    pub(super) by_other_rubrics: &'a BTreeSet<SessionId>,
+}
+
 /// Prompt versions by prompt.
 type Prompts = BTreeMap<String, BTreeSet<u64>>;
 
@@ -76,28 +83,39 @@ impl Recordings {
         }
     }
 
-    /// Counts the sessions of a week without marks, by reason.
+    /// Counts the sessions of a week without marks, by reason, the most frequent first.
     pub(super) fn left_out(
         &self,
         week: &Week,
         marks: &[SessionMarks],
-        scope: &ReportScope,
+        (scope, known): (&ReportScope, &KnownReasons<'_>),
     ) -> Vec<LeftOut> {
         let scored: BTreeSet<&SessionId> = marks.iter().map(|marks| &marks.session).collect();
-        let (mut short, mut others) = (0, 0);
+        let too_short =
+            format!("shorter than {MIN_TRACES} traces and {MIN_OBSERVATIONS} observations");
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for (session, recorded) in &self.sessions {
             let is_of_week = (week.start()..week.end()).contains(&recorded.last_at);
-            let facts = recorded.facts(&RecordedFacts::default(), Prompts::new(), self.is_local);
+            let prompts = self.prompts.get(session).cloned().unwrap_or_default();
+            let facts = recorded.facts(&RecordedFacts::default(), prompts, self.is_local);
             if !is_of_week || scored.contains(session) || !scope.holds(&facts) {
                 continue;
             }
-            *(if recorded.is_short() { &mut short } else { &mut others }) += 1;
+            let reason = match known.unscored.get(session) {
+                _ if recorded.is_short() => too_short.as_str(),
+                Some(why) => why,
+                None if known.by_other_rubrics.contains(session) => {
+                    "with scores of other rubrics only"
+                }
+                None => "without a score",
+            };
+            *counts.entry(reason).or_default() += 1;
         }
-        let too_short =
-            format!("shorter than {MIN_TRACES} traces and {MIN_OBSERVATIONS} observations");
-        let reasons = [(too_short, short), ("without a score".to_owned(), others)];
-        let reasons = reasons.into_iter().filter(|(_, sessions)| *sessions > 0);
-        reasons.map(|(reason, sessions)| LeftOut { reason, sessions }).collect()
+        let left_out =
+            |(reason, sessions): (&str, usize)| LeftOut { reason: reason.to_owned(), sessions };
+        let mut left_out: Vec<LeftOut> = counts.into_iter().map(left_out).collect();
+        left_out.sort_by_key(|one| std::cmp::Reverse(one.sessions));
+        left_out
     }
 }
 

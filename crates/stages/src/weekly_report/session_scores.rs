@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ratchet_core::calendar::Week;
 use ratchet_core::id::SessionId;
@@ -29,24 +29,34 @@ struct SessionScore {
     at: Timestamp,
 }
 
-/// Reads the marks of each week's sessions: those of a week and of the weeks before, oldest first.
+/// The scores of some weeks.
+pub(super) struct ScoredWeeks {
+    /// The marks of each week's sessions, oldest week first.
+    pub(super) marks: Vec<Vec<SessionMarks>>,
+    /// Sessions with scores of the last week by other rubrics.
+    pub(super) by_other_rubrics: BTreeSet<SessionId>,
+}
+
+/// Reads the marks of each week's sessions: those of a week and of the weeks before.
 pub(super) async fn read(
     source: &Source,
     week: &Week,
     rubric: &Rubric,
-) -> SourceResult<Vec<Vec<SessionMarks>>> {
+) -> SourceResult<ScoredWeeks> {
     let weeks = looked_at(week);
     let from = weeks.first().map(Week::start);
     let between = TimeWindow { from, to: Some(week.end()) };
     let asked = ScoreFilter { between, ..ScoreFilter::default() };
-    let mut book = Book { rubric, weeks: &weeks, judged: BTreeMap::new() };
+    let (judged, by_other_rubrics) = (BTreeMap::new(), BTreeSet::new());
+    let mut book = Book { rubric, weeks: &weeks, judged, by_other_rubrics };
     let mut next = Some(Position::Start);
     while let Some(at) = next {
         let slice = source.scores(&asked, &at).await?;
         slice.rows.into_iter().for_each(|score| book.enter(score));
         next = slice.next;
     }
-    Ok(book.close())
+    let by_other_rubrics = std::mem::take(&mut book.by_other_rubrics);
+    Ok(ScoredWeeks { marks: book.close(), by_other_rubrics })
 }
 
 /// Scores by session and name, as they come in.
@@ -54,24 +64,29 @@ struct Book<'a> {
     rubric: &'a Rubric,
     weeks: &'a [Week],
     judged: BTreeMap<SessionId, BTreeMap<String, Vec<SessionScore>>>,
+    by_other_rubrics: BTreeSet<SessionId>,
 }
 
 impl Book<'_> {
     fn enter(&mut self, score: Score) {
         let Some(session) = session_of(&score) else { return };
-        let is_known = score.name == OVERALL || self.rubric.dimension(&score.name).is_some();
-        let Some(value) = self.value(&score).filter(|value| is_known && MARKS.contains(value))
-        else {
-            return;
-        };
         if score.source == ScoreSource::Annotation {
             return;
         }
         // A score of another rubric may go by the same name.
         let rubric = text(&score, "rubric");
         if rubric.is_some_and(|rubric| rubric != self.rubric.name) {
+            let is_of_week = |week: &Week| score.timestamp >= week.start();
+            if self.weeks.last().is_some_and(is_of_week) {
+                self.by_other_rubrics.insert(session);
+            }
             return;
         }
+        let is_known = score.name == OVERALL || self.rubric.dimension(&score.name).is_some();
+        let Some(value) = self.value(&score).filter(|value| is_known && MARKS.contains(value))
+        else {
+            return;
+        };
         let is_in = |week: &Week| (week.start()..week.end()).contains(&score.timestamp);
         let Some(week) = self.weeks.iter().position(is_in) else { return };
         let generation = text(&score, "generation").and_then(|text| text.parse().ok());

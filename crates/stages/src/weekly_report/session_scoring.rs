@@ -1,5 +1,7 @@
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::money::Money;
 use ratchet_core::quality::report::ReportScope;
@@ -37,7 +39,7 @@ pub struct SessionScoring {
 }
 
 /// The result of scoring the sessions of a time range.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct WeekScored {
     /// Sessions that were scored now.
     pub scored: usize,
@@ -47,12 +49,14 @@ pub struct WeekScored {
     pub cost: JudgingCost,
     /// Whether the budget was exhausted before all sessions were scored.
     pub is_cut: bool,
+    /// Sessions that have no score, and why.
+    pub unscored: BTreeMap<SessionId, &'static str>,
 }
 
 impl WeekScored {
     /// A summary in one line.
     pub fn line(&self) -> String {
-        let Self { scored, failed, short, cost, is_cut } = self;
+        let Self { scored, failed, short, cost, is_cut, unscored: _ } = self;
         let cost = if cost.total > Money::ZERO { format!(" for {cost}") } else { String::new() };
         let cut = if *is_cut { ", budget exhausted, the next run continues" } else { "" };
         let short = match short {
@@ -106,6 +110,32 @@ impl SessionScoring {
         let (scored, failed) = (report.sessions.len(), report.failed.len());
         let short = report.skipped.iter().filter(|(_, why)| matches!(why, Skip::TooShort { .. }));
         let short = short.count();
-        Ok(WeekScored { scored, failed, short, cost: report.cost(), is_cut })
+        let unscored = unscored(&report);
+        Ok(WeekScored { scored, failed, short, cost: report.cost(), is_cut, unscored })
     }
+}
+
+/// Why sessions were not scored, in words after their number: `2 sessions on which the judge failed`.
+fn unscored(report: &score::Report) -> BTreeMap<SessionId, &'static str> {
+    let why = |skip: &Skip| {
+        Some(match skip {
+            Skip::GoingOn(_) => "still active when the others were scored",
+            Skip::Stopped => "beyond the budget",
+            Skip::Taken => "that another run was scoring",
+            Skip::Waiting { .. } => "that wait for a verdict",
+            Skip::NothingSeen => "in which the judge found nothing to score",
+            Skip::TooShort { .. }
+            | Skip::Later(_)
+            | Skip::Scored { .. }
+            | Skip::Rescored
+            | Skip::NotSampled
+            | Skip::WouldBeJudged => return None,
+        })
+    };
+    let skipped = report.skipped.iter();
+    let skipped = skipped.filter_map(|(session, skip)| Some((session.clone(), why(skip)?)));
+    let failed = report.failed.iter();
+    skipped
+        .chain(failed.map(|(session, _)| (session.clone(), "on which the judge failed")))
+        .collect()
 }

@@ -21,7 +21,7 @@ pub const ALL: &[Behaviour] = &[
     ("a deleted score is gone, and nothing else is", |s| Box::pin(deleting(s))),
 ];
 
-const COLUMNS: [ScoreColumn; 28] = [
+const COLUMNS: [ScoreColumn; 30] = [
     ScoreColumn::Id,
     ScoreColumn::Name,
     ScoreColumn::DataType,
@@ -50,6 +50,8 @@ const COLUMNS: [ScoreColumn; 28] = [
     ScoreColumn::ObservationPromptName,
     ScoreColumn::ObservationPromptVersion,
     ScoreColumn::Truth,
+    ScoreColumn::Judge,
+    ScoreColumn::Superseded,
 ];
 
 /// Scores of every kind on every target, one of them on a trace that never arrived.
@@ -70,7 +72,9 @@ fn story(shop: &ProjectId) -> Batch {
         )
         .with(score("Ann").on("Ann").of_trace("Ann").number(2.0).given(0).comment("Ann"))
         .with(score("Ann").by("Ann", "nn", "x%_'").metadata("k", r#""Ann""#).metadata("n", "2"))
-        .with(judged_step.from(ScoreSource::Eval).metadata("n", "0"))
+        .with(score("Ann").metadata("judge", r#""Ann""#))
+        .with(judged_step.metadata("superseded_by", "0"))
+        .with(score(hex).from(ScoreSource::Eval).metadata("n", "0"))
         .with(score("c").on("ann").of_session("Ann").value(label("Ann", Some(0.5))).given(2_000))
         .with(score("c").from(ScoreSource::Annotation).in_environment("ann").comment(""))
         .with(score("d").on("Ann").of_run("Ann").value(label("x", None)).given(3_000))

@@ -2,6 +2,7 @@
 
 use ratchet_core::money::Money;
 use ratchet_core::payload::{Json, Payload};
+use ratchet_core::quality::synthesis::{JudgeVersion, is_superseded};
 use ratchet_core::record::observation::{Level, Observation};
 use ratchet_core::record::score::{DataType, Score, ScoreTarget};
 use ratchet_core::record::trace::{LevelCounts, Trace};
@@ -367,6 +368,11 @@ pub(super) fn of_score(
         ScoreColumn::ObservationPromptVersion => {
             Cell::Number(prompt.map(|link| f64::from(link.version)))
         }
+        ScoreColumn::Judge => {
+            let judge = JudgeVersion::of(score);
+            Cell::Text((!judge.judge.is_empty()).then(|| judge.exact_words()))
+        }
+        ScoreColumn::Superseded => Cell::Truth(is_superseded(&score.metadata)),
     }
 }
 

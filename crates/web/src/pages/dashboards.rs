@@ -15,6 +15,8 @@ mod all;
 mod one;
 /// Queries and renders one chart.
 mod tile;
+/// Who judged the scores of a chart.
+mod judges;
 mod drawing;
 /// Links from charts to lists.
 mod drill;

@@ -9,6 +9,8 @@ mod state;
 mod row;
 /// What was judged of rows.
 mod score_columns;
+/// First requests of sessions.
+mod session_titles;
 /// A trace as a row.
 mod trace_row;
 /// An observation as a row.

@@ -5,6 +5,8 @@ mod week;
 mod dimensions;
 /// Agents, environments and releases.
 mod agents;
+/// Reports on a release, a prompt version, a tag or a user.
+mod part;
 /// Sessions by their first request.
 mod sessions;
 /// What could be changed, and how far that is.
@@ -101,7 +103,11 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     let tracked = catalog.suggestions(ctx.project_id()).await?;
     let mut page = Page::new(Section::Quality, "Quality");
     page.summary = match reports.first() {
-        Some((_, last)) => html! { "Week " (last.week) ": " (last.headline()) },
+        Some((_, last)) => html! {
+            "Week " (last.week) ": "
+            @if let Some(lead) = last.lead() { (lead) " " }
+            (last.headline())
+        },
         None => html! { "Weekly reports on scored sessions." },
     };
     page.action = tabs(&ctx, Tab::Weeks);

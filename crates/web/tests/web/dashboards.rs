@@ -1,8 +1,9 @@
 //! The overview, and dashboards that people make.
 
 use ratchet_core::record::observation::Level;
+use ratchet_core::record::score::ScoreSource;
 use ratchet_store::catalog::Role;
-use ratchet_testkit::build::{batch, generation, project, span, trace};
+use ratchet_testkit::build::{batch, generation, project, score, span, trace};
 use ratchet_testkit::recording::RecordBatch;
 
 use crate::browser::{Browser, Site};
@@ -343,4 +344,37 @@ async fn latency_of_traces_and_of_model_calls_are_told_apart() {
     site.record(recorded).await;
     let page = site.get(&format!("{PAGE}?range=all")).await.text;
     are_in_order(&page, &["p50 trace latency", "9.00 s", "p50 model call latency", "1.00 s"]);
+}
+
+/// A mean of scores is of one judge: the others get lines, bars or rows of their own.
+#[tokio::test]
+async fn scores_of_two_judges_are_never_one_figure() {
+    let fields =
+        [("name", "Tone"), ("view", "scores-numeric"), ("measure", "value"), ("agg", "avg")];
+    let (site, mut browser, page) = with_chart(&fields).await;
+    let given = |id: &str, judge: &str, value: f64| {
+        let score = score(id).on("tone").of_trace("t1").number(value).from(ScoreSource::Eval);
+        score.metadata("judge", &format!("\"{judge}\"")).metadata("rubric_version", "1")
+    };
+    let first = batch(&project("shop"))
+        .with(given("a", "offline", 0.5))
+        .with(given("b", "offline", 0.75))
+        .with(given("old", "offline", 0.0).metadata("superseded_by", "\"a\""));
+    site.data.telemetry().record(first.build()).await.unwrap();
+    let chart = |kind: &str, by: &str| {
+        format!(
+            "{page}/widgets?range=all&view=scores-numeric&measure=value&agg=avg&by={by}&chart={kind}"
+        )
+    };
+    let alone = browser.get(&chart("number", "")).await;
+    alone.check(200, "0.625").check(200, "n = 2").check(200, "judged by offline, rubric version 1");
+    let second = batch(&project("shop")).with(given("c", "gpt-9", 0.1)).build();
+    site.data.telemetry().record(second).await.unwrap();
+    let number = browser.get(&chart("number", "")).await;
+    number.check(200, "0.625").check(200, "scores by others are left out");
+    for kind in ["line", "lying", "table"] {
+        let split = browser.get(&chart(kind, "name")).await;
+        split.check(200, "offline, rubric version 1").check(200, "gpt-9, rubric version 1");
+        split.check(200, "by name and judge");
+    }
 }

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::judge::rubric;
 use ratchet_core::quality::report::ReportScope;
@@ -9,7 +11,7 @@ use ratchet_stages::source::Source;
 use ratchet_stages::weekly_report;
 use ratchet_stages::weekly_report::{ReportStore, WeekDone, WeekRequest};
 use ratchet_store::catalog::{ReportEffect, Role};
-use ratchet_testkit::build::{BatchBuilder, START, batch, project, score};
+use ratchet_testkit::build::{BatchBuilder, START, batch, project, score, text, trace};
 
 use crate::browser::Site;
 
@@ -24,8 +26,15 @@ async fn report(site: &Site, week: Week, now: Timestamp) -> WeekDone {
     let archive = ReportStore::Catalog { catalog: &folder.catalog, project: &project("shop") };
     let rubric = rubric::shipped().find(|rubric| rubric.name == "session-quality").unwrap();
     let (rubric, templates) = (rubric.clone(), Templates::shipped());
-    let request =
-        WeekRequest { week, rubric, scope: ReportScope::default(), templates, adviser: None };
+    let request = WeekRequest {
+        week,
+        rubric,
+        scope: ReportScope::default(),
+        templates,
+        adviser: None,
+        unscored: BTreeMap::new(),
+        project: Some("shop".to_owned()),
+    };
     let (telemetry, catalog) = (folder.telemetry.clone(), folder.catalog.clone());
     let sink = Sink::Local(LocalSink { telemetry, catalog, project: project("shop") });
     weekly_report::report((&source, &sink), archive, &request, now).await.unwrap()
@@ -232,4 +241,145 @@ async fn the_weekly_run_says_whether_it_is_on() {
     assert!(site.get(page).await.text.contains("running"));
     assert_eq!(site.post(page, &format!("{page}/weekly"), "to=maybe").await.status, 400);
     assert_eq!(site.post(page, &format!("{page}/nobody"), "to=on").await.status, 404);
+}
+
+const WEEK_MILLIS: i64 = 7 * 86_400_000;
+
+/// Sessions of an agent with traces of a release, scored by the offline judge.
+fn released(
+    (agent, environment, release): (&str, &str, &str),
+    (weeks, mark, count): (i64, f64, i64),
+) -> BatchBuilder {
+    let start = this_week().start().since(START) / 1_000_000 + weeks * WEEK_MILLIS;
+    (0..count).fold(batch(&project("shop")), |all, n| {
+        let session = format!("{agent}-{environment}-{release}-{n}");
+        let at = start + 86_400_000 * (n % 2 * 3 + 1) + n;
+        let wobble = [0.0, 0.01, 0.02][usize::try_from(n % 3).unwrap()];
+        let given = |name: &str| {
+            score(&format!("{session}-{name}"))
+                .on(name)
+                .of_session(&session)
+                .given(at + 1_000)
+                .from(ScoreSource::Eval)
+                .metadata("judge", "\"offline\"")
+                .comment("The tool call failed again.")
+                .number(mark + wobble)
+        };
+        all.with(
+            trace(&format!("t-{session}"))
+                .in_session(&session)
+                .agent(agent)
+                .in_environment(environment)
+                .release(release)
+                .input(text(&format!("Request {n} to {agent} {release}")))
+                .beginning(at),
+        )
+        .with(given("overall_quality"))
+        .with(given("tool_mastery"))
+    })
+}
+
+/// Two weeks in which the second release of a bot is bad in production.
+async fn bad_release() -> (Site, String) {
+    let site = Site::open().await;
+    site.record(released(("bot", "prod", "4.7"), (-1, 0.85, 14))).await;
+    site.record(released(("bot", "prod", "4.8"), (0, 0.2, 14))).await;
+    site.record(released(("bot", "staging", "4.8"), (0, 0.9, 4))).await;
+    site.record(released(("coder", "prod", "1"), (0, 0.45, 3))).await;
+    let week = report(&site, this_week(), START).await.report.week;
+    (site, format!("/project/shop/reports/{week}"))
+}
+
+#[tokio::test]
+async fn the_first_paragraph_names_the_release_that_fell() {
+    let (site, page) = bad_release().await;
+    let paragraph = |text: &str| {
+        let (_, from) = text.split_once("class=\"summary\"").unwrap();
+        from.split_once("</p>").unwrap().0.to_owned()
+    };
+    let fell = "bot fell from 0.86 to 0.21";
+    for address in [page.clone(), format!("{page}?agent=bot"), "/project/shop/reports".to_owned()] {
+        let first = paragraph(&site.get(&address).await.text);
+        assert!(first.contains(fell) && first.contains("since release 4.8, in prod"), "{first}");
+    }
+    let other = paragraph(&site.get(&format!("{page}?agent=coder")).await.text);
+    assert!(!other.contains(fell), "{other}");
+}
+
+#[tokio::test]
+async fn outliers_and_issues_are_those_of_the_agent_and_environment() {
+    let (site, page) = bad_release().await;
+    let all = site.get(&page).await.text;
+    assert!(all.contains("<bdi>bot in prod</bdi> 14 of 14"), "{all}");
+    // The bot has more low outliers than a list shows.
+    let coder = site.get(&format!("{page}?agent=coder")).await.text;
+    assert!(coder.contains("Request 0 to coder 1") && !coder.contains("to bot"), "{coder}");
+    assert!(coder.contains("<bdi>coder in prod</bdi> 3 of 3"), "{coder}");
+    let staging = site.get(&format!("{page}?env=staging")).await.text;
+    assert!(
+        !staging.contains("Request 1 to bot 4.8</bdi></a> <span class=\"muted\"><bdi>bot · prod")
+    );
+    assert!(staging.contains("No issues shared by sessions below 0.7"), "{staging}");
+}
+
+#[tokio::test]
+async fn a_release_is_reported_on_alone() {
+    let (site, page) = bad_release().await;
+    let whole = site.get(&page).await.text;
+    assert!(whole.contains("env=prod&amp;agent=bot&amp;release=4.8"), "{whole}");
+    let one = site.get(&format!("{page}?agent=bot&release=4.8")).await;
+    assert_eq!(one.status, 200, "{}", one.text);
+    for part in ["Only agent bot, release 4.8.", "18 sessions scored", "Show the whole report"] {
+        assert!(one.text.contains(part), "{part} in {}", one.text);
+    }
+    assert!(!one.text.contains("to coder"), "{}", one.text);
+    let none = site.get(&format!("{page}?release=none&user=%3Cb%3E")).await.text;
+    assert!(none.contains("No sessions scored in this week") && !none.contains("<b>."), "{none}");
+    let kept = site.data.catalog().reports(project("shop")).await.unwrap();
+    assert_eq!(kept.len(), 1, "a part is not stored");
+}
+
+#[tokio::test]
+async fn the_daily_curve_and_suggestions_are_readable() {
+    let (site, page) = bad_release().await;
+    let whole = site.get(&page).await.text;
+    let days = this_week().start();
+    let quiet = ratchet_core::calendar::day(days.plus_nanos(2 * 86_400_000_000_000));
+    assert!(whole.contains(&format!(">{quiet}<")), "{quiet} has no sessions, and a place: {whole}");
+    let suggestions = site.get("/project/shop/reports/suggestions").await.text;
+    assert!(suggestions.contains(">Request ") && !suggestions.contains(">bot-prod-4.8-"));
+    let traces = site.get("/project/shop/traces?range=all").await.text;
+    assert!(traces.contains("<bdi>Request 3 to bot 4.8</bdi>"), "{traces}");
+    let one = site.get("/project/shop/traces/t-bot-prod-4.8-3").await.text;
+    assert!(one.contains("title=\"bot-prod-4.8-3\"") && one.contains("<bdi>Request 3 to"), "{one}");
+}
+
+/// Each reason why sessions have no figures is counted by itself.
+#[tokio::test]
+async fn what_is_left_out_is_counted_by_reason() {
+    let site = Site::open().await;
+    site.record(released(("bot", "prod", "1"), (0, 0.8, 3))).await;
+    let start = this_week().start().since(START) / 1_000_000 + 1_000;
+    let long = |session: &str| {
+        let traces = (0..3)
+            .map(|n| trace(&format!("{session}-{n}")).in_session(session).beginning(start + n));
+        traces.fold(batch(&project("shop")), BatchBuilder::with)
+    };
+    let other =
+        score("other").on("politeness").of_session("by-others").given(start + 9).number(0.5);
+    let other = other.from(ScoreSource::Eval).metadata("rubric", "\"manners\"");
+    site.record(long("by-others").with(other)).await;
+    site.record(long("never")).await;
+    let short = trace("short").in_session("short").beginning(start);
+    site.record(batch(&project("shop")).with(short)).await;
+    let left_out = report(&site, this_week(), START).await.report.left_out;
+    let mut reasons: Vec<(&str, usize)> =
+        left_out.iter().map(|one| (one.reason.as_str(), one.sessions)).collect();
+    reasons.sort_unstable();
+    let expected = [
+        ("shorter than 3 traces and 10 observations", 1),
+        ("with scores of other rubrics only", 1),
+        ("without a score", 1),
+    ];
+    assert_eq!(reasons, expected);
 }

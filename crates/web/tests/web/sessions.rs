@@ -229,3 +229,24 @@ async fn a_session_is_commented_and_queued_on_its_page() {
     let missing = "/project/shop/sessions/none/comments";
     assert_eq!(site.post(page, missing, "content=x").await.status, 404);
 }
+
+#[tokio::test]
+async fn scores_by_turn_have_a_line_for_each_judge() {
+    let site = site().await;
+    let given = |id: &str, judge: &str, value: f64| {
+        let score = score(id).on("helpful").of_trace("t1").number(value).from(ScoreSource::Eval);
+        score.given(33_000).metadata("judge", &format!("\"{judge}\""))
+    };
+    let response = batch(&project("shop"))
+        .with(given("a", "offline", 0.5))
+        .with(given("b", "gpt-9", 0.25))
+        .with(given("old", "gpt-9", 0.125).metadata("superseded_by", "\"b\""));
+    site.record(response).await;
+    let shown = site.get("/project/shop/sessions/trip").await.text;
+    let (_, curve) = shown.split_once("Scores by turn").unwrap();
+    let (curve, _) = curve.split_once("</figure>").unwrap();
+    for part in ["helpful, offline", "helpful, gpt-9", ">helpful<"] {
+        assert!(curve.contains(part), "{part} in {curve}");
+    }
+    assert!(!curve.contains("0.125") && !curve.contains("0.375"), "no mean of two judges: {curve}");
+}

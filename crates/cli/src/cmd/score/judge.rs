@@ -14,6 +14,7 @@ use ratchet_server::clock::Clock;
 use ratchet_stages::data_target::ScoringTarget;
 use ratchet_stages::schedule::NOBODY;
 use ratchet_stages::score::judge::{Briefing, Judge};
+use ratchet_stages::source::Source;
 
 /// Who judges, and what that may take.
 #[derive(Args, Debug)]
@@ -73,7 +74,10 @@ impl JudgeArgs {
         let seed = target.seed()?;
         let (factory, variables) = (target.judge_factory(&seed), |name: &str| env::var(name).ok());
         let environment: (Variables<'_>, _) = (&variables, Clock::System.now());
-        let judge = factory.open(&name, self.budget(), environment).await?;
+        let mut judge = factory.open(&name, self.budget(), environment).await?;
+        if let Judge::Model(model) = &mut judge {
+            name_project(&mut model.briefing, target).await;
+        }
         let answers_at_once = !judge.wants_money();
         ensure!(
             !(self.batch && answers_at_once),
@@ -89,5 +93,14 @@ pub(crate) fn prices(target: &ScoringTarget) -> Arc<PriceTable> {
 
 /// How sessions are put before a judge.
 pub(super) async fn briefing(target: &ScoringTarget) -> anyhow::Result<Briefing> {
-    Ok(target.judge_factory(&target.seed()?).briefing().await?)
+    let mut briefing = target.judge_factory(&target.seed()?).briefing().await?;
+    name_project(&mut briefing, target).await;
+    Ok(briefing)
+}
+
+/// Names the project of a server, which the data folder does not know.
+async fn name_project(briefing: &mut Briefing, target: &ScoringTarget) {
+    if let Source::Remote(_) = target.source {
+        briefing.project = target.project().await.map(|(_, name)| name);
+    }
 }

@@ -6,7 +6,7 @@ mod agents;
 
 use std::collections::BTreeMap;
 
-use ratchet_core::quality::report::WeekReport;
+use ratchet_core::quality::report::{TextDetail, WeekReport};
 use ratchet_core::record::score::{Score, ScoreTarget};
 use serde_json::{Map, Value, json};
 
@@ -77,6 +77,10 @@ pub(super) fn check_story(delivery: &Value, ledger: &Ledger) {
     let paragraph = report.summary();
     let (bad, first) = (&ledger.bad_release, paragraph.first().unwrap());
     assert!(first.contains(&bad.agent) && first.contains(&bad.release), "{paragraph:#?}");
+    // The same everywhere that a report is read.
+    assert!(report.to_message(None).text.starts_with(first.as_str()), "{paragraph:#?}");
+    let terminal = report.to_text(TextDetail::Short).replace('\n', " ");
+    assert!(terminal.contains(first.as_str()), "{terminal}");
     let drift = report.drift.iter().map(|alert| (alert.judge.as_str(), alert.dimension.as_str()));
     let planted = (ledger.drifted_judge.judge.as_str(), ledger.drifted_judge.dimension.as_str());
     assert_eq!(drift.collect::<Vec<_>>(), [planted]);
@@ -151,6 +155,7 @@ impl Check<'_> {
         let last = ["2026-11-07", "2026-11-14"][usize::from(self.week) - 1];
         assert_eq!(report.take("last_day"), json!(last));
         assert_eq!(report.take("zone"), json!("UTC"));
+        assert!(report.take("project").as_str().is_some_and(|name| !name.is_empty()));
         assert_eq!(report.take("rubric"), json!("session-quality"));
         assert_eq!(report.take("advice")["by"], "templates");
         let synthesis = report.take("synthesis");
@@ -203,7 +208,10 @@ impl Check<'_> {
             for outlier in synthesis.list(field) {
                 let mut outlier = Part::of(field, outlier);
                 let session = outlier.take("session");
-                assert_ne!(self.planted(&session).course, impossible, "{field}: {session}");
+                let planted = self.planted(&session);
+                assert_ne!(planted.course, impossible, "{field}: {session}");
+                assert_eq!(outlier.take("agent"), json!(planted.agent));
+                assert_eq!(outlier.take("environment"), json!(planted.environment));
                 let overall = outlier.take("overall").as_f64().unwrap();
                 same(&json!(overall), self.marks["overall_quality"][session.as_str().unwrap()]);
                 self.reason_of(&session, &outlier.take("reason"));
@@ -344,7 +352,9 @@ impl Check<'_> {
     fn shares(&self, shares: Vec<Value>, sessions: &[Value]) {
         let mut all = 0;
         for share in shares {
-            let is_its = |it: &Planted| share["agent"] == json!(it.agent);
+            let is_its = |it: &Planted| {
+                share["agent"] == json!(it.agent) && share["environment"] == json!(it.environment)
+            };
             let with = sessions.iter().filter(|session| is_its(self.planted(session))).count();
             let of = self.ledger.scored(self.week).filter(|(_, it)| is_its(it)).count();
             assert_eq!((&share["sessions"], &share["of"]), (&json!(with), &json!(of)), "{share}");

@@ -56,6 +56,7 @@ fn report(writer: &Writer<'_>) {
     let report = WeekReport {
         week: first.clone(),
         last_day,
+        project: None,
         zone: "UTC".to_owned(),
         rubric: "session-quality".to_owned(),
         synthesis: synthesize(&DIMENSIONS, &weeks),

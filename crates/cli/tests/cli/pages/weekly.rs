@@ -59,7 +59,12 @@ pub(super) fn report(writer: &Writer<'_>, said: &Said<'_>) -> String {
             rationale: said.words.to_owned(),
             turn: Some(1),
         },
-        agents: vec![IssueShare { agent: Some(said.words.to_owned()), sessions: 1, of: 2 }],
+        agents: vec![IssueShare {
+            agent: Some(said.words.to_owned()),
+            environment: String::new(),
+            sessions: 1,
+            of: 2,
+        }],
         traces: 3,
         key: said.words.to_owned(),
     }];
@@ -74,6 +79,7 @@ pub(super) fn report(writer: &Writer<'_>, said: &Said<'_>) -> String {
     let report = WeekReport {
         week: first.clone(),
         last_day,
+        project: None,
         zone: "UTC".to_owned(),
         rubric: "session-quality".to_owned(),
         success: success(&facts),

@@ -1,13 +1,21 @@
+use std::collections::BTreeMap;
+
 use super::terminal::{also_words, share_words};
 use super::{
-    MAX_SHOWN, WeekReport, advice_words, agent_words, change_words, counted, interval_words,
-    judge_words, met_word, reading_words, standings, target_words, trend_words,
+    MAX_SHOWN, SessionCard, WeekReport, advice_words, agent_words, change_words, counted,
+    early_trend, interval_words, issues_of_words, judge_words, met_word, missing_changes,
+    reading_words, standings, target_words, trend_words,
 };
+use crate::quality::success_metrics::Reading;
 use crate::quality::suggestion::Suggestion;
-use crate::quality::synthesis::{AgentStats, Change, Marks, Outlier, VariantStats};
+use crate::quality::synthesis::{
+    AgentStats, Change, DimensionStats, Marks, Outlier, Trend, VariantStats, days_between,
+};
 
 pub(super) fn text(report: &WeekReport) -> String {
-    let mut out = format!("# Week {} to {}\n", report.week, report.last_day);
+    let project = report.project.as_ref().map(|name| format!("{}: ", escaped(name)));
+    let mut out =
+        format!("# {}Week {} to {}\n", project.unwrap_or_default(), report.week, report.last_day);
     if !report.scope.is_all() {
         out.push_str(&format!("\nOnly {}.\n", escaped(&report.scope.words())));
     }
@@ -35,7 +43,7 @@ pub(super) fn text(report: &WeekReport) -> String {
     if !report.suggestions.is_empty() {
         out.push_str("\n## Suggestions\n");
         out.extend(advice_words(report).map(|words| format!("\n{}\n", escaped(&words))));
-        out.extend(report.suggestions.iter().map(suggestion));
+        out.extend(report.suggestions.iter().map(|one| suggestion(one, &report.sessions)));
     }
     out.push_str(&success(report));
     out
@@ -54,7 +62,8 @@ fn success(report: &WeekReport) -> String {
             metric.measure.title(),
             escaped(&reading_words(metric)),
             target_words(metric),
-            met_word(metric)
+            // The reading says why.
+            if matches!(metric.reading, Reading::Unknown(_)) { "–" } else { met_word(metric) }
         )
     });
     std::iter::once(head.to_owned()).chain(rows).collect()
@@ -66,50 +75,70 @@ fn agents(report: &WeekReport) -> String {
     if all.is_empty() {
         return String::new();
     }
-    let head = "\n## Agents\n\n| agent | environment | n | users | mean | 95% CI | change | \
-                cost per session |\n|---|---|--:|--:|--:|---|---|--:|\n";
-    let mut out = head.to_owned();
+    let (title, line) = change_column(report);
+    let mut out = format!(
+        "\n## Agents\n\n| agent | environment | n | users | mean | 95% CI |{title} cost per session \
+         |\n|---|---|--:|--:|--:|---|{line}--:|\n"
+    );
     for agent in all {
         let cost = agent.cost.map(|cost| format!("${:.4}", cost.per_session));
         out.push_str(&format!(
-            "| {} | {} | {} | {} | {} | {} | {} | {} |\n",
+            "| {} | {} | {} | {} | {} | {} |{} {} |\n",
             escaped(&agent_words(agent.agent.as_deref())),
             escaped(&agent.environment),
             agent.sessions,
             agent.users,
             mean(agent.overall.marks),
             agent.overall.marks.map(|marks| interval_words(marks.interval)).unwrap_or_default(),
-            escaped(&change_words(&agent.overall.change)),
+            change_cell(report, &agent.overall.change, ""),
             cost.unwrap_or_default(),
         ));
     }
     let variants = |agent: &AgentStats| {
         let all = agent.releases.iter().map(|release| ("release", release));
         let all = all.chain(agent.prompts.iter().map(|prompt| ("prompt", prompt)));
-        let all: Vec<String> = all.map(|(kind, one)| variant(agent, kind, one)).collect();
+        let all: Vec<String> = all.map(|(kind, one)| variant(report, agent, (kind, one))).collect();
         all
     };
     let variants: Vec<String> = all.iter().flat_map(variants).collect();
     if !variants.is_empty() {
-        out.push_str(
+        out.push_str(&format!(
             "\n### Releases and prompts\n\n| agent | environment | version | since | n | mean | \
-             95% CI | change |\n|---|---|---|---|--:|--:|---|---|\n",
-        );
+             95% CI |{title}\n|---|---|---|---|--:|--:|---|{line}\n"
+        ));
         out.extend(variants);
     }
+    let versions = all.iter().flat_map(|agent| agent.releases.iter().chain(&agent.prompts));
+    let changes = all.iter().map(|agent| &agent.overall.change);
+    let changes = changes.chain(versions.map(|version| &version.change));
+    out.extend(missing_changes(report, changes).map(|words| format!("\n{}\n", escaped(&words))));
     out
 }
 
-fn variant(agent: &AgentStats, kind: &str, variant: &VariantStats) -> String {
-    let against = variant.against.as_ref();
-    let change = match (&variant.change, against) {
-        (change @ Change::By { .. }, Some(against)) => {
-            format!("{} vs. {against}", change_words(change))
+/// The head of the column of changes, which a first week does not have.
+fn change_column(report: &WeekReport) -> (&'static str, &'static str) {
+    if report.is_first() { ("", "") } else { (" change |", "---|") }
+}
+
+/// The cell of a change. Why one is missing is said once, below the table.
+fn change_cell(report: &WeekReport, change: &Change, against: &str) -> String {
+    match change {
+        _ if report.is_first() => String::new(),
+        Change::By { .. } => {
+            format!(" {} |", escaped(&format!("{}{against}", change_words(change))))
         }
-        (change, _) => change_words(change),
-    };
+        Change::Unknown(_) => " – |".to_owned(),
+    }
+}
+
+fn variant(
+    report: &WeekReport,
+    agent: &AgentStats,
+    (kind, variant): (&str, &VariantStats),
+) -> String {
+    let against = variant.against.as_ref().map(|against| format!(" vs. {against}"));
     format!(
-        "| {} | {} | {kind} {} | {} | {} | {} | {} | {} |\n",
+        "| {} | {} | {kind} {} | {} | {} | {} | {} |{}\n",
         escaped(&agent_words(agent.agent.as_deref())),
         escaped(&agent.environment),
         escaped(&variant.name),
@@ -117,7 +146,7 @@ fn variant(agent: &AgentStats, kind: &str, variant: &VariantStats) -> String {
         variant.n,
         mean(variant.marks),
         variant.marks.map(|marks| interval_words(marks.interval)).unwrap_or_default(),
-        escaped(&change)
+        change_cell(report, &variant.change, &against.unwrap_or_default()),
     )
 }
 
@@ -127,38 +156,56 @@ fn mean(marks: Option<Marks>) -> String {
 
 fn days(report: &WeekReport) -> String {
     let days = &report.synthesis.days;
+    let (Some(first), Some(last)) = (days.first(), days.last()) else { return String::new() };
     if days.len() < 2 {
         return String::new();
     }
     let head = "\n## Overall quality by day\n\n| day | n | mean | 95% CI |\n|---|--:|--:|---|\n";
-    let rows = days.iter().map(|day| {
-        let interval = interval_words(day.interval);
-        format!("| {} | {} | {:.2} | {interval} |\n", day.day, day.n, day.mean)
-    });
+    let row = |name: String| match days.iter().find(|day| day.day == name) {
+        Some(day) => {
+            let interval = interval_words(day.interval);
+            format!("| {name} | {} | {:.2} | {interval} |\n", day.n, day.mean)
+        }
+        None => format!("| {name} | 0 | – | |\n"),
+    };
+    let rows = days_between(&first.day, &last.day).into_iter().map(row);
     std::iter::once(head.to_owned()).chain(rows).collect()
 }
 
 fn table(report: &WeekReport) -> String {
-    let head = "\n## Dimensions\n\n| dimension | n | mean | 95% CI | std dev | min | max | change | trend |\n\
-                |---|--:|--:|---|--:|--:|--:|---|---|\n";
+    let is_early = |standing: &DimensionStats| matches!(standing.trend, Trend::TooEarly(_));
+    let has_trend = standings(report).any(|standing| !is_early(standing));
+    let (change, change_line) = change_column(report);
+    let (trend, trend_line) = if has_trend { (" trend |", "---|") } else { ("", "") };
+    let head = format!(
+        "\n## Dimensions\n\n| dimension | n | mean | 95% CI | std dev | min | max |{change}{trend}\n\
+         |---|--:|--:|---|--:|--:|--:|{change_line}{trend_line}\n"
+    );
     let rows = standings(report).map(|standing| {
         let name = escaped(&standing.name);
+        let change = change_cell(report, &standing.change, "");
+        let trend = match &standing.trend {
+            _ if !has_trend => String::new(),
+            Trend::TooEarly(_) => " – |".to_owned(),
+            trend => format!(" {} |", escaped(&trend_words(trend))),
+        };
         let Some(marks) = standing.marks else {
-            return format!("| {name} | 0 | | | | | | | |\n");
+            return format!("| {name} | 0 | | | | | |{change}{trend}\n");
         };
         let stdev = marks.stdev.map_or_else(String::new, |stdev| format!("{stdev:.2}"));
         format!(
-            "| {name} | {} | {:.2} | {} | {stdev} | {:.2} | {:.2} | {} | {} |\n",
+            "| {name} | {} | {:.2} | {} | {stdev} | {:.2} | {:.2} |{change}{trend}\n",
             standing.n,
             marks.mean,
             interval_words(marks.interval),
             marks.min,
             marks.max,
-            escaped(&change_words(&standing.change)),
-            escaped(&trend_words(&standing.trend))
         )
     });
-    std::iter::once(head.to_owned()).chain(rows).collect()
+    let missing = missing_changes(report, standings(report).map(|standing| &standing.change));
+    let notes = missing.into_iter().chain(early_trend(report));
+    let notes = notes.map(|words| format!("\n{}\n", escaped(&words)));
+    std::iter::once(head).chain(rows).chain(notes).collect()
 }
 
 fn outliers(title: &str, outliers: &[Outlier], report: &WeekReport) -> String {
@@ -196,27 +243,28 @@ fn issues(report: &WeekReport) -> String {
         let turn = issue.example.turn.map(|turn| format!(", turn {turn}")).unwrap_or_default();
         let also = also_words(issue).map(|also| format!("  - {}\n", escaped(&also)));
         format!(
-            "- **{}** {count}, {}: {}\n{}  - Example (session {}{turn}): {}\n",
+            "- **{}** {count}, {}: {}\n{}  - Example, {}{turn}: {}\n",
             escaped(&issue.title),
             escaped(&issue.dimension),
             escaped(&shares.join(", ")),
             also.unwrap_or_default(),
-            escaped(&issue.example.session),
+            named(&issue.example.session, &report.sessions),
             escaped(&issue.example.rationale)
         )
     });
-    std::iter::once("\n## Common issues\n\n".to_owned()).chain(lines).collect()
+    let of = issues_of_words(report).map(|words| format!("{words}\n\n"));
+    std::iter::once("\n## Common issues\n\n".to_owned()).chain(of).chain(lines).collect()
 }
 
 /// Formats a suggestion; its edit is in a code fence that its content cannot close.
-pub(super) fn suggestion(suggestion: &Suggestion) -> String {
+pub(super) fn suggestion(suggestion: &Suggestion, cards: &BTreeMap<String, SessionCard>) -> String {
     let longest = suggestion.text.split(|char| char != '`').map(str::len).max();
     let fence = "`".repeat(longest.unwrap_or_default().max(2) + 1);
     let sessions: Vec<String> =
-        suggestion.sessions.iter().map(|session| escaped(session)).collect();
+        suggestion.sessions.iter().map(|session| named(session, cards)).collect();
     let evidence = match sessions.as_slice() {
         [] => String::new(),
-        sessions => format!("\nEvidence: {}\n", sessions.join(", ")),
+        sessions => format!("\nEvidence: {}\n", sessions.join("; ")),
     };
     format!(
         "\n### {} ({})\n\n{}: {}\n\n{}:\n\n{fence}\n{}\n{fence}\n{evidence}",
@@ -227,6 +275,15 @@ pub(super) fn suggestion(suggestion: &Suggestion) -> String {
         suggestion.edit.words(),
         suggestion.text
     )
+}
+
+/// A session by its first request, where it is known, and its id.
+fn named(session: &str, cards: &BTreeMap<String, SessionCard>) -> String {
+    let title = cards.get(session).and_then(|card| card.title.as_ref());
+    match title {
+        Some(title) => format!("{} (session {})", escaped(title), escaped(session)),
+        None => escaped(session),
+    }
 }
 
 /// Escapes a text for Markdown, on one line.

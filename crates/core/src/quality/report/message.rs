@@ -4,7 +4,7 @@ use super::{
     WeekReport, agent_words, change_words, counted, interval_words, judge_words, trend_words,
 };
 use crate::message::{Message, MessageLine, MessageSection};
-use crate::quality::synthesis::{AgentStats, DimensionStats};
+use crate::quality::synthesis::{AgentStats, Change, DimensionStats, Trend};
 
 /// Event name of the message.
 const EVENT: &str = "week.report";
@@ -33,10 +33,7 @@ pub(super) fn message(report: &WeekReport, link: Option<String>) -> Message {
     ];
     Message {
         event: EVENT.to_owned(),
-        title: match report.scope.is_all() {
-            true => format!("Weekly quality report {}", report.week),
-            false => format!("Weekly quality report {}: {}", report.week, report.scope.words()),
-        },
+        title: title(report),
         text: report.summary().into_iter().chain(judge_words(report)).collect::<Vec<_>>().join(" "),
         sections: sections.into_iter().flatten().collect(),
         link,
@@ -44,29 +41,38 @@ pub(super) fn message(report: &WeekReport, link: Option<String>) -> Message {
     }
 }
 
+/// `Weekly quality report 2026-11-08: shop, agent support-bot`.
+fn title(report: &WeekReport) -> String {
+    let scope = Some(report.scope.words()).filter(|_| !report.scope.is_all());
+    let about: Vec<String> = report.project.iter().cloned().chain(scope).collect();
+    let about = if about.is_empty() { String::new() } else { format!(": {}", about.join(", ")) };
+    format!("Weekly quality report {}{about}", report.week)
+}
+
 fn agent_field(agent: &AgentStats) -> Option<MessageLine> {
     let marks = agent.overall.marks?;
     let name = format!("{} ({})", agent_words(agent.agent.as_deref()), agent.environment);
-    let value = format!(
-        "{:.2} ({}, n = {}), {} vs. previous week",
-        marks.mean,
-        interval_words(marks.interval),
-        agent.overall.n,
-        change_words(&agent.overall.change),
-    );
+    let (mean, interval) = (marks.mean, interval_words(marks.interval));
+    let change = against_last_week(&agent.overall.change).unwrap_or_default();
+    let value = format!("{mean:.2} ({interval}, n = {}){change}", agent.overall.n);
     Some(MessageLine::Field { name, value })
 }
 
 fn field(standing: &DimensionStats) -> Option<MessageLine> {
     let marks = standing.marks?;
-    let value = format!(
-        "{:.2} ({}), {} vs. previous week, {}",
-        marks.mean,
-        interval_words(marks.interval),
-        change_words(&standing.change),
-        trend_words(&standing.trend)
-    );
+    let change = against_last_week(&standing.change).unwrap_or_default();
+    let trend = match &standing.trend {
+        Trend::TooEarly(_) => String::new(),
+        trend => format!(", {}", trend_words(trend)),
+    };
+    let value = format!("{:.2} ({}){change}{trend}", marks.mean, interval_words(marks.interval));
     Some(MessageLine::Field { name: standing.name.clone(), value })
+}
+
+/// A change, where there is one: a message does not list what cannot be told yet.
+fn against_last_week(change: &Change) -> Option<String> {
+    let is_known = matches!(change, Change::By { .. });
+    is_known.then(|| format!(", {} vs. previous week", change_words(change)))
 }
 
 fn section(

@@ -9,6 +9,9 @@ pub struct ReportScope {
     pub agent: Option<String>,
     pub environment: Option<String>,
     pub release: Option<String>,
+    /// A prompt with its version: `support v3`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
     pub tag: Option<String>,
     pub user: Option<String>,
 }
@@ -47,6 +50,7 @@ impl ReportScope {
             && is(&self.environment, Some(facts.environment.as_str()))
             && is(&self.user, facts.user.as_deref())
             && self.release.as_ref().is_none_or(|release| facts.releases.contains(release))
+            && self.prompt.as_ref().is_none_or(|prompt| facts.has_prompt(prompt))
             && self.tag.as_ref().is_none_or(|tag| facts.tags.contains(tag))
     }
 
@@ -56,6 +60,7 @@ impl ReportScope {
             ("agent", &self.agent),
             ("environment", &self.environment),
             ("release", &self.release),
+            ("prompt", &self.prompt),
             ("tag", &self.tag),
             ("user", &self.user),
         ];

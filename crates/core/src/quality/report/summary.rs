@@ -147,10 +147,10 @@ pub fn agent_words(agent: Option<&str>) -> String {
     agent.unwrap_or("unnamed agent").to_owned()
 }
 
-/// `, in prod`; nothing for sessions that name no environment.
-fn place(environment: &str) -> String {
+/// `, in prod`; nothing for sessions that name no environment, and where it is not known.
+pub(super) fn place(environment: &str) -> String {
     match environment {
-        DEFAULT_ENVIRONMENT => String::new(),
+        DEFAULT_ENVIRONMENT | "" => String::new(),
         named => format!(", in {named}"),
     }
 }

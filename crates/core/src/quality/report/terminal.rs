@@ -1,7 +1,7 @@
 use super::text_table::{self, fit, wrapped};
 use super::{
-    LeftOut, MAX_SHOWN, TextDetail, WeekReport, advice_words, counted, judge_words, met_word,
-    reading_words, target_words,
+    LeftOut, MAX_SHOWN, TextDetail, WeekReport, advice_words, counted, issues_of_words,
+    judge_words, met_word, reading_words, target_words,
 };
 use crate::quality::success_metrics::{Reading, SuccessMetric};
 use crate::quality::suggestion::Suggestion;
@@ -34,8 +34,9 @@ pub(super) fn text(report: &WeekReport, detail: TextDetail) -> String {
 
 /// What the report is about, who judged, and the first paragraph.
 fn head(report: &WeekReport) -> String {
+    let project = report.project.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
     let about = format!(
-        "Week {} to {} ({}), rubric {}",
+        "{project}Week {} to {} ({}), rubric {}",
         report.week, report.last_day, report.zone, report.rubric
     );
     let mut out = wrapped(&about, "");
@@ -111,7 +112,8 @@ fn issues(report: &WeekReport, detail: TextDetail) -> String {
     };
     let shown = rows(detail);
     let lines: String = issues.iter().take(shown).map(line).collect();
-    format!("\nCommon issues\n{lines}{}", more(issues.len(), shown, detail))
+    let of = issues_of_words(report).map(|words| wrapped(&words, "  ")).unwrap_or_default();
+    format!("\nCommon issues\n{of}{lines}{}", more(issues.len(), shown, detail))
 }
 
 /// `In most of them also: failed calls of find_order are retried unchanged.` Issues are joined from
@@ -128,7 +130,7 @@ pub(super) fn also_words(issue: &CommonIssue) -> Option<String> {
 
 /// `support-bot 30% (12 of 41 sessions)`.
 pub(super) fn share_words(share: &IssueShare) -> String {
-    let agent = super::agent_words(share.agent.as_deref());
+    let agent = super::share_agent(share);
     // To the nearest percent.
     let percent = (share.sessions * 200 + share.of).checked_div(share.of * 2).unwrap_or_default();
     format!("{agent} {percent}% ({} of {})", share.sessions, counted(share.of, "session"))

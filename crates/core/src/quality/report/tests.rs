@@ -22,6 +22,7 @@ fn report(sessions: Vec<SessionMarks>) -> WeekReport {
     WeekReport {
         week: "2026-11-08".to_owned(),
         last_day: "2026-11-14".to_owned(),
+        project: None,
         zone: "UTC".to_owned(),
         rubric: "session-quality".to_owned(),
         suggestions: suggest(&synthesis, &Templates::shipped()),
@@ -211,4 +212,77 @@ fn an_empty_week_says_so() {
     assert_eq!(empty.headline(), "No sessions scored in this week.");
     assert!(empty.to_text(TextDetail::Short).contains("ratchet score"));
     assert!(empty.to_markdown().contains("ratchet score"));
+}
+
+/// A reader is not told again and again that nothing can be told yet.
+#[test]
+fn what_cannot_be_told_yet_is_said_once() {
+    let occurrences = |text: &str, part: &str| text.matches(part).count();
+    let first = bad_week();
+    let message = |report: &WeekReport| {
+        let message = report.to_message(None);
+        let lines = message.sections.iter().flat_map(|section| &section.lines);
+        format!("{} {:?}", message.text, lines.collect::<Vec<_>>())
+    };
+    for text in [first.to_markdown(), message(&first), first.to_text(TextDetail::Wide)] {
+        for part in ["not enough data", "missed", "no sessions in the previous week", "needs 8"] {
+            assert_eq!(occurrences(&text, part), 0, "{part} in {text}");
+        }
+        let text = text.replace('\n', " ");
+        assert_eq!(occurrences(&text, "trends after 8 weeks"), 1, "{text}");
+    }
+    let mut second = two_weeks();
+    second.success = first.success;
+    for text in [second.to_markdown(), message(&second), second.to_text(TextDetail::Wide)] {
+        let dimensions = text.split("Success metrics").next().unwrap();
+        assert!(occurrences(dimensions, "needs 8 weeks, 2 available") <= 1, "{text}");
+        assert!(occurrences(dimensions, "needs 12 sessions in each group") <= 1, "{text}");
+        assert_eq!(occurrences(dimensions, "not enough data"), 0, "{text}");
+    }
+}
+
+/// What fell, since which release, is the first sentence everywhere.
+#[test]
+fn the_release_that_fell_is_named_first_everywhere() {
+    let report = two_weeks();
+    let lead = report.lead().unwrap();
+    assert!(lead.starts_with(&format!("{BOT} fell")) && lead.contains("since release 2.4.1"));
+    assert_eq!(report.summary().first(), Some(&lead));
+    assert!(report.to_message(None).text.starts_with(&lead));
+    assert!(report.to_markdown().contains(&format!("\n\n{lead} ")), "{}", report.to_markdown());
+    let text = report.to_text(TextDetail::Short).replace('\n', " ");
+    assert!(text.contains(&format!("  {lead} ")), "{text}");
+    assert_eq!(bad_week().lead(), None);
+}
+
+#[test]
+fn a_report_names_its_project() {
+    let report = WeekReport { project: Some("shop*".to_owned()), ..bad_week() };
+    assert!(report.to_markdown().starts_with("# shop\\*: Week 2026-11-08"));
+    assert!(report.to_text(TextDetail::Short).starts_with("shop*: Week 2026-11-08"));
+    assert_eq!(report.to_message(None).title, "Weekly quality report 2026-11-08: shop*");
+}
+
+/// A day without sessions keeps its place, without a value.
+#[test]
+fn the_curve_by_day_has_no_missing_days() {
+    let mut report = two_weeks();
+    report.synthesis.days.retain(|day| day.day != "2026-11-04");
+    let markdown = report.to_markdown();
+    assert!(markdown.contains("| 2026-11-04 | 0 | – | |"), "{markdown}");
+    let text = report.to_text(TextDetail::Short).replace("\n ", "");
+    assert!(text.contains("███·") && text.contains("· no sessions"), "{text}");
+}
+
+/// The worst of each agent are named, also where another agent has all of the worst ones.
+#[test]
+fn each_agent_has_its_outliers() {
+    let report = two_weeks();
+    let bots = report.synthesis.poor.len();
+    assert!(bots > MAX_SHOWN);
+    let mut other = report.synthesis.poor[0].clone();
+    (other.agent, other.session) = (Some("last".to_owned()), "the last one".to_owned());
+    let mut report = report;
+    report.synthesis.poor.push(other);
+    assert!(report.shown_sessions().contains(&"the last one"));
 }

@@ -1,6 +1,8 @@
 use super::terminal::{WIDTH, more, one_line};
 use super::{TextDetail, WeekReport, agent_words, interval_words, signed, standings, trend_words};
-use crate::quality::synthesis::{AgentStats, Change, DayStats, Marks, VariantStats};
+use crate::quality::synthesis::{
+    AgentStats, Change, DayStats, Marks, Trend, VariantStats, days_between,
+};
 use crate::stats::float;
 
 /// Agents in a short text.
@@ -38,6 +40,8 @@ pub(super) fn agents(report: &WeekReport, detail: TextDetail) -> String {
     format!("\nAgents, worst first\n{head}{lines}{}{note}", more(all.len(), shown, detail))
 }
 
+/// A day without sessions in a sparkline.
+const NO_DAY: char = '·';
 /// Marks a significant change.
 const MARK: &str = " *";
 
@@ -137,7 +141,10 @@ pub(super) fn days(days: &[DayStats]) -> Option<String> {
         let level = (0..BARS.len()).rev().find(|level| float(*level) <= part + 0.5);
         BARS.get(level.unwrap_or_default()).copied().unwrap_or(' ')
     };
-    let line: String = days.iter().map(bar).collect();
+    let calendar = days_between(&first.day, &last.day);
+    let day = |name: &String| days.iter().find(|day| day.day == *name).map_or(NO_DAY, bar);
+    let line: String = calendar.iter().map(day).collect();
+    let is_whole = !line.contains(NO_DAY);
     let end = |day: &DayStats| format!("{:.2} on {} (n = {})", day.mean, day.day, day.n);
     let words = format!(
         "{line}  {} to {}: lowest {}, highest {}",
@@ -146,6 +153,7 @@ pub(super) fn days(days: &[DayStats]) -> Option<String> {
         end(low),
         end(high)
     );
+    let words = if is_whole { words } else { format!("{words}; {NO_DAY} no sessions") };
     Some(format!("\nOverall quality by day\n{}", wrapped(&words, "  ")))
 }
 
@@ -172,17 +180,17 @@ pub(super) fn dimensions(report: &WeekReport, detail: TextDetail) -> String {
         out.extend(tested.and_then(detectable_line));
         if let Some(marks) = standing.marks.filter(|_| is_wide) {
             let stdev = marks.stdev.map_or_else(|| "-".to_owned(), |stdev| format!("{stdev:.2}"));
-            out.push_str(&wrapped(
-                &format!(
-                    "std dev {stdev}, min {:.2}, max {:.2}; trend: {}",
-                    marks.min,
-                    marks.max,
-                    trend_words(&standing.trend)
-                ),
-                "      ",
-            ));
+            let trend = match &standing.trend {
+                Trend::TooEarly(_) => String::new(),
+                trend => format!("; trend: {}", trend_words(trend)),
+            };
+            let line =
+                format!("std dev {stdev}, min {:.2}, max {:.2}{trend}", marks.min, marks.max);
+            out.push_str(&wrapped(&line, "      "));
         }
     }
+    let early = super::early_trend(report).filter(|_| is_wide);
+    out.extend(early.map(|words| wrapped(&words, "  ")));
     out
 }
 

@@ -16,7 +16,7 @@ use super::{
 use crate::judge::judge_prompt::marker::Marker;
 use crate::judge::judge_prompt::quoting::QuotedText;
 use crate::judge::judge_prompt::{Seed, digits};
-use crate::quality::synthesis::{BELOW_TARGET, SessionMarks, Synthesis, low};
+use crate::quality::synthesis::{BELOW_TARGET, SessionMarks, Synthesis, issue, low};
 
 /// The default system prompt.
 pub const SHIPPED: &str = include_str!("../../../../../prompts/suggest-system.md");
@@ -254,8 +254,9 @@ impl<'a> AdviceCase<'a> {
                 sessions.push(id);
             }
         }
+        let stems: Vec<String> = issue::stems(&given.title).into_iter().collect();
         Suggestion {
-            key: key(&given.dimension, edit, &text),
+            key: key(&given.dimension, edit, &stems.join(" ")),
             severity: severity(standing),
             dimension: given.dimension,
             title: given.title.trim().to_owned(),
@@ -384,7 +385,9 @@ mod tests {
             let [one] = found.as_slice() else { panic!("one, not {found:?}") };
             assert_eq!(one.sessions, ["b", "a"], "the worst is session 1");
             assert_eq!((one.severity, one.edit), (Severity::Medium, Edit::Instructions));
-            assert_eq!(one.key, key("tool_mastery", Edit::Instructions, "## Paths\n- Look first."));
+            assert_eq!(one.key, key("tool_mastery", Edit::Instructions, "look path"));
+            let mended = answer("[1, 2]").replace("Look first", "Look twice");
+            assert_eq!(case.read(&mended).unwrap()[0].key, one.key, "the same in other words");
         });
     }
 

@@ -113,3 +113,43 @@ proptest! {
         prop_assert!(found.is_sorted_by_key(|one| one.severity));
     }
 }
+
+/// The user may rewrite the text of a template, and a model finds other words every week.
+#[test]
+fn what_is_done_stays_done_in_other_words() {
+    let why = "The tool call failed with an error.";
+    let week = || vec![session(1, 0.75, 0.55, why), session(2, 0.72, 0.6, why)];
+    let shipped = suggestions(week());
+    let key_of = |found: &[Suggestion]| found.first().unwrap().key.clone();
+    let title = &shipped[0].title;
+    let own = format!(
+        "[[suggestion]]\ndimension = \"tool_mastery\"\nedit = \"CLAUDE.md\"\ntitle = \"{title}\"\n\
+         text = \"Ask first.\""
+    );
+    let templates = Templates::with_overrides(&own).unwrap();
+    let rewritten = suggest(&synthesize(&DIMENSIONS, &[week()]), &templates);
+    assert_eq!((rewritten[0].text.as_str(), key_of(&rewritten)), ("Ask first.", key_of(&shipped)));
+
+    let old = Suggestion { key: "0123456789abcdef".to_owned(), ..shipped[0].clone() };
+    let mut upgraded = shipped.clone();
+    let templates = AdviceOrigin::default();
+    keep_keys(&mut upgraded, &templates, std::iter::once(&old));
+    assert_eq!(key_of(&upgraded), old.key, "keys were made of the text");
+
+    let model = AdviceOrigin { by: "gpt".to_owned(), ..AdviceOrigin::default() };
+    let worded = |title: &str| Suggestion {
+        key: key("tool_mastery", Edit::Prompt, title),
+        title: title.to_owned(),
+        text: format!("{title}, always"),
+        edit: Edit::Prompt,
+        ..shipped[0].clone()
+    };
+    let done = worded("Look up the order number before calling find_order");
+    let mut again = vec![
+        worded("Before calling find_order, look up order numbers"),
+        worded("Thank the user at the end of every conversation"),
+    ];
+    let other = again[1].key.clone();
+    keep_keys(&mut again, &model, std::iter::once(&done));
+    assert_eq!(again.iter().map(|one| &one.key).collect::<Vec<_>>(), [&done.key, &other]);
+}

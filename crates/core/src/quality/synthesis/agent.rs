@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::comparison::{Basis, CellKey, Family, Succession, Variant, first_seen, key, variants};
 use super::days::{DayStats, days};
+use super::facts::prompt_words;
 use super::standing::{Change, Marks};
 use super::{OVERALL, SessionMarks};
 use crate::money::Money;
@@ -175,7 +176,7 @@ impl Cell<'_> {
         let of = |prompt: &String| {
             let name = |session: &SessionMarks| {
                 let version = session.facts.prompt_version(prompt)?;
-                Some(format!("{prompt} v{version}"))
+                Some(prompt_words(prompt, version))
             };
             let variants = variants(&self.family.sessions, self.members, name);
             self.variants(&variants, Basis::Prompt)

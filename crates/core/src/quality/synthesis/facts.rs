@@ -47,6 +47,19 @@ impl RecordedFacts {
     pub fn prompt_version(&self, prompt: &str) -> Option<u64> {
         self.prompts.get(prompt).and_then(only).copied()
     }
+
+    /// Returns whether a model call names a version of a prompt, such as `support v3`.
+    pub fn has_prompt(&self, wanted: &str) -> bool {
+        let versions = |(name, versions): (&String, &BTreeSet<u64>)| {
+            versions.iter().any(|version| prompt_words(name, *version) == wanted)
+        };
+        self.prompts.iter().any(versions)
+    }
+}
+
+/// `support v3`.
+pub(super) fn prompt_words(name: &str, version: u64) -> String {
+    format!("{name} v{version}")
 }
 
 fn only<T: Ord>(set: &BTreeSet<T>) -> Option<&T> {

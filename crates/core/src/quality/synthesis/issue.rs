@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::issue_title::FoundSignal;
-use super::{BELOW_TARGET, Mark, SessionMarks, shown, trouble};
+use super::{BELOW_TARGET, Mark, SessionMarks, plain_title, shown, trouble};
 use crate::judge::offline::success::EXPLANATION;
 
 /// The Jaccard similarity from which two phrases count as the same.
@@ -45,13 +45,25 @@ pub struct CommonIssue {
     pub traces: usize,
 }
 
-/// The sessions of an agent with an issue.
+/// The sessions of an agent in an environment with an issue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IssueShare {
     pub agent: Option<String>,
+    /// Empty in old reports, whose shares are of all environments.
+    #[serde(default)]
+    pub environment: String,
     pub sessions: usize,
-    /// All scored sessions of the agent in the week.
+    /// All its scored sessions in the week.
     pub of: usize,
+}
+
+/// The common issues of a week.
+#[derive(Debug)]
+pub(super) struct FoundIssues {
+    pub(super) issues: Vec<CommonIssue>,
+    /// Sessions whose rationales were compared, the lowest ones, of all below the threshold; `None`
+    /// where these are all.
+    pub(super) compared: Option<[usize; 2]>,
 }
 
 /// A rationale that contains an issue.
@@ -78,20 +90,15 @@ struct Phrase<'a> {
     /// The traces that show it, where they are known.
     shown: Vec<u32>,
     evidence: &'a [u32],
-    agent: Option<&'a str>,
+    agent: (Option<&'a str>, &'a str),
 }
 
 /// Finds the common issues of sessions under the threshold.
 ///
 /// Phrases are sorted first, so that the order of sessions does not matter.
-pub(super) fn common(dimensions: &[&str], sessions: &[&SessionMarks]) -> Vec<CommonIssue> {
-    let mut phrases: Vec<Phrase<'_>> = sessions
-        .iter()
-        .filter(|session| session.overall < BELOW_TARGET)
-        .flat_map(|session| phrases(dimensions, session))
-        .collect();
+pub(super) fn common(dimensions: &[&str], sessions: &[&SessionMarks]) -> FoundIssues {
+    let (mut phrases, compared) = phrases_of_lowest(dimensions, sessions, MAX_PHRASES);
     phrases.sort();
-    phrases.truncate(MAX_PHRASES);
     let mut groups: Vec<Vec<Phrase<'_>>> = Vec::new();
     for phrase in phrases {
         let found = groups
@@ -111,7 +118,31 @@ pub(super) fn common(dimensions: &[&str], sessions: &[&SessionMarks]) -> Vec<Com
             .then(one.dimension.cmp(&other.dimension))
             .then_with(|| one.issue.key.cmp(&other.issue.key))
     });
-    merged(issues).into_iter().take(MAX_ISSUES).collect()
+    FoundIssues { issues: merged(issues).into_iter().take(MAX_ISSUES).collect(), compared }
+}
+
+/// The phrases of the sessions under the threshold, of the lowest ones where they are too many; then
+/// also of how many of how many sessions.
+fn phrases_of_lowest<'a>(
+    dimensions: &[&str],
+    sessions: &[&'a SessionMarks],
+    max: usize,
+) -> (Vec<Phrase<'a>>, Option<[usize; 2]>) {
+    let mut low: Vec<&SessionMarks> =
+        sessions.iter().copied().filter(|session| session.overall < BELOW_TARGET).collect();
+    low.sort_by(|one, other| {
+        one.overall.total_cmp(&other.overall).then_with(|| one.session.cmp(&other.session))
+    });
+    let (mut all, mut compared) = (Vec::new(), 0);
+    for session in &low {
+        let its = phrases(dimensions, session);
+        if all.len() + its.len() > max {
+            break;
+        }
+        all.extend(its);
+        compared += 1;
+    }
+    (all, (compared < low.len()).then_some([compared, low.len()]))
 }
 
 /// An issue with what it is ordered by.
@@ -161,7 +192,7 @@ fn phrases<'a>(dimensions: &[&str], session: &'a SessionMarks) -> Vec<Phrase<'a>
         let mark = session.marks.get(*name).filter(|mark| mark.value < BELOW_TARGET)?;
         Some((dimension, mark))
     });
-    let agent = session.facts.agent.as_deref();
+    let agent = agent_of(session);
     let of_rationale = |(dimension, mark): (usize, &'a Mark)| {
         let (rationale, evidence) = (mark.rationale.as_str(), mark.evidence.as_slice());
         let found = rationale.split(EXPLANATION).next().unwrap_or_default();
@@ -322,7 +353,7 @@ fn issue(dimensions: &[&str], group: &[Phrase<'_>], all: &[&SessionMarks]) -> Op
         .collect();
     let issue = CommonIssue {
         dimension: (*dimensions.get(index)?).to_owned(),
-        title: best.signal.as_ref().map_or_else(|| best.text.clone(), FoundSignal::title),
+        title: best.signal.as_ref().map_or_else(|| plain_title::of(&best.text), FoundSignal::title),
         also: Vec::new(),
         count: group.len(),
         sessions: clearest_first(group, sessions, all),
@@ -375,23 +406,45 @@ fn example(group: &[Phrase<'_>], best: &Phrase<'_>) -> Option<Example> {
     })
 }
 
+/// The agent and the environment of a session.
+pub(super) fn agent_of(session: &SessionMarks) -> (Option<&str>, &str) {
+    (session.facts.agent.as_deref(), session.facts.environment.as_str())
+}
+
 /// How many sessions of each agent have an issue.
 fn shares(group: &[Phrase<'_>], all: &[&SessionMarks]) -> Vec<IssueShare> {
-    let mut affected: BTreeMap<Option<&str>, BTreeSet<&str>> = BTreeMap::new();
+    let mut affected: BTreeMap<(Option<&str>, &str), BTreeSet<&str>> = BTreeMap::new();
     for phrase in group {
         affected.entry(phrase.agent).or_default().insert(&phrase.session);
     }
-    let mut shares: Vec<IssueShare> = affected
-        .into_iter()
-        .map(|(agent, sessions)| IssueShare {
-            agent: agent.map(str::to_owned),
-            sessions: sessions.len(),
-            of: all.iter().filter(|one| one.facts.agent.as_deref() == agent).count(),
-        })
-        .collect();
-    // The larger share first, compared without division.
+    shares_of(affected.into_iter().map(|(agent, sessions)| (agent, sessions.len())), all)
+}
+
+/// The counts of sessions as shares of all sessions of these agents, the larger share first.
+pub(super) fn shares_of<'a>(
+    counts: impl Iterator<Item = ((Option<&'a str>, &'a str), usize)>,
+    all: &[&SessionMarks],
+) -> Vec<IssueShare> {
+    let share = |(agent, sessions): ((Option<&str>, &str), usize)| IssueShare {
+        agent: agent.0.map(str::to_owned),
+        environment: agent.1.to_owned(),
+        sessions,
+        of: all.iter().filter(|one| agent_of(one) == agent).count(),
+    };
+    let mut shares: Vec<IssueShare> = counts.map(share).collect();
+    // Compared without division.
     shares.sort_by(|one, other| (other.sessions * one.of).cmp(&(one.sessions * other.of)));
     shares
+}
+
+/// Returns the stems of a text, in the order of the alphabet.
+pub(crate) fn stems(text: &str) -> BTreeSet<String> {
+    words(text)
+}
+
+/// Returns whether two texts say about the same, by their stems.
+pub(crate) fn is_alike(one: &str, other: &str) -> bool {
+    likeness(&words(one), &words(other)) >= MIN_SIMILARITY
 }
 
 #[cfg(test)]

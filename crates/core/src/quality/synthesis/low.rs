@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{BELOW_TARGET, IssueShare, OVERALL, SessionMarks};
+use super::{BELOW_TARGET, IssueShare, OVERALL, SessionMarks, issue};
 
 /// Sessions of a dimension that are named.
 const MAX_NAMED: usize = 10;
@@ -15,7 +15,7 @@ pub struct LowSessions {
     pub traces: usize,
     /// The lowest ones, lowest first.
     pub sessions: Vec<String>,
-    /// Their agents, the largest share first.
+    /// Their agents and environments, the largest share first.
     pub agents: Vec<IssueShare>,
 }
 
@@ -31,23 +31,15 @@ impl LowSessions {
             let by_value = value(one).unwrap_or(1.0).total_cmp(&value(other).unwrap_or(1.0));
             by_value.then_with(|| one.session.cmp(&other.session))
         });
-        let mut counts: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+        let mut counts: BTreeMap<(Option<&str>, &str), usize> = BTreeMap::new();
         for session in &low {
-            *counts.entry(session.facts.agent.as_deref()).or_default() += 1;
+            *counts.entry(issue::agent_of(session)).or_default() += 1;
         }
-        let share = |(agent, count): (Option<&str>, usize)| IssueShare {
-            agent: agent.map(str::to_owned),
-            sessions: count,
-            of: sessions.iter().filter(|one| one.facts.agent.as_deref() == agent).count(),
-        };
-        let mut agents: Vec<IssueShare> = counts.into_iter().map(share).collect();
-        // The larger share first, compared without division.
-        agents.sort_by(|one, other| (other.sessions * one.of).cmp(&(one.sessions * other.of)));
         Self {
             count: low.len(),
             traces: low.iter().map(|session| traces(dimension, session)).sum(),
             sessions: low.iter().take(MAX_NAMED).map(|one| one.session.to_string()).collect(),
-            agents,
+            agents: issue::shares_of(counts.into_iter(), sessions),
         }
     }
 }

@@ -12,6 +12,11 @@ const NEARLY: f64 = 0.15;
 pub struct Outlier {
     pub session: String,
     pub overall: f64,
+    #[serde(default)]
+    pub agent: Option<String>,
+    /// Empty in old reports.
+    #[serde(default)]
+    pub environment: String,
     /// Against its lowest dimension, or for its highest for a high outlier.
     #[serde(default)]
     pub reason: Option<Reason>,
@@ -52,9 +57,10 @@ fn outliers(
     of: impl Fn(&SessionMarks) -> Option<Option<Reason>>,
 ) -> Vec<Outlier> {
     let outlier = |session: &&SessionMarks| {
-        let (session, overall, reason) =
-            (session.session.to_string(), session.overall, of(session)?);
-        Some(Outlier { session, overall, reason })
+        let facts = &session.facts;
+        let (agent, environment) = (facts.agent.clone(), facts.environment.to_string());
+        let (reason, overall) = (of(session)?, session.overall);
+        Some(Outlier { session: session.session.to_string(), overall, agent, environment, reason })
     };
     let mut found: Vec<Outlier> = sessions.iter().filter_map(outlier).collect();
     found.sort_by(|one, other| {

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::environment::Environment;
 use crate::id::SessionId;
 
 mod agents;
@@ -207,4 +208,53 @@ proptest! {
         // The last bit of a number may differ after a JSON round trip.
         prop_assert_eq!(format!("{read:.9?}"), format!("{found:.9?}"));
     }
+}
+
+/// Of too many rationales those of the lowest sessions are compared, and the report says so.
+#[test]
+fn too_many_rationales_are_cut_at_the_best_sessions() {
+    let words = "abcdefghijklmnopqrstuvwxyz".as_bytes();
+    let word = |at: usize| -> String {
+        [at / 676 % 26, at / 26 % 26, at % 26]
+            .map(|place| char::from(words[place]))
+            .iter()
+            .collect()
+    };
+    let why = |at: usize| {
+        let sentence =
+            |of: usize| format!("The {}q lookup {}x failed", word(at * 8 + of), word(of));
+        (0..8).map(sentence).collect::<Vec<_>>().join(". ")
+    };
+    let sessions: Vec<SessionMarks> = (0..520)
+        .map(|at| {
+            let value = 0.1 + f64::from(u32::try_from(at).unwrap()) / 1_000.0;
+            session(&format!("s{at:03}"), value, &[("a", value, &why(at))])
+        })
+        .collect();
+    let found = synthesize(&["a"], &[sessions]);
+    assert_eq!(found.issues_of, Some([500, 520]), "8 phrases of a session, 4000 at the most");
+    let few = synthesize(&["a"], &[vec![session("s", 0.2, &[("a", 0.2, &why(1))])]]);
+    assert_eq!(few.issues_of, None);
+}
+
+/// The share of an agent is that of one environment: it may fail in production only.
+#[test]
+fn an_issue_is_shared_by_agents_in_environments() {
+    let of = |id: &str, environment: &str, value: f64| {
+        let why = "The tool call failed again.";
+        let mut one = session(id, value, &[("a", value, why)]);
+        one.facts.agent = Some("bot".to_owned());
+        one.facts.environment = Environment::normalise(environment);
+        one
+    };
+    let week = vec![
+        of("p1", "prod", 0.2),
+        of("p2", "prod", 0.3),
+        of("s1", "staging", 0.9),
+        of("s2", "staging", 0.9),
+    ];
+    let found = synthesize(&["a"], &[week]);
+    let [issue] = found.issues.as_slice() else { panic!("{:?}", found.issues) };
+    let [share] = issue.agents.as_slice() else { panic!("{:?}", issue.agents) };
+    assert_eq!((share.environment.as_str(), share.sessions, share.of), ("prod", 2, 2));
 }

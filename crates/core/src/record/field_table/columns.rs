@@ -189,6 +189,10 @@ pub enum ScoreColumn {
     ObservationModel,
     ObservationPromptName,
     ObservationPromptVersion,
+    /// Who judged, with versions; `None` for scores that do not say.
+    Judge,
+    /// Whether a newer verdict took its place.
+    Superseded,
 }
 
 /// Sort order of traces.

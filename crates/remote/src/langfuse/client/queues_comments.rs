@@ -8,7 +8,7 @@ use super::slice::{Position, Slice};
 use super::{ClientError, Failure, LangfuseClient};
 use crate::langfuse::wire::comment::{CommentCreated, CommentRequest, CommentView};
 use crate::langfuse::wire::media::{MediaRequest, MediaUpload, MediaView};
-use crate::langfuse::wire::project::Projects;
+use crate::langfuse::wire::project::{ProjectView, Projects};
 use crate::langfuse::wire::queue::{QueueItemRequest, QueueItemView, QueueRequest, QueueView};
 use ratchet_core::issue::Issue;
 
@@ -18,10 +18,21 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails.
     pub async fn project_id(&self) -> Result<String, ClientError> {
+        Ok(self.project().await?.id)
+    }
+
+    /// Returns the API key's project.
+    ///
+    /// # Errors
+    /// Fails if the request fails.
+    pub async fn project(&self) -> Result<ProjectView, ClientError> {
         let request = ApiRequest::get(&["projects"]);
         let projects: Projects = self.get(&request).await?;
-        let first = projects.data.into_iter().next().map(|project| project.id);
-        first.ok_or_else(|| self.unreadable(&request, Issue::at("data", "holds no project")))
+        projects
+            .data
+            .into_iter()
+            .next()
+            .ok_or_else(|| self.unreadable(&request, Issue::at("data", "holds no project")))
     }
 
     /// Returns the annotation queues.

@@ -379,3 +379,50 @@ fn number(value: &Value) -> usize {
     let text = value.to_string();
     text.trim_matches('"').parse().unwrap()
 }
+
+/// Of two verdicts of a judge only the newer one counts, and judges are told apart on demand.
+#[tokio::test]
+async fn superseded_scores_are_in_no_figure_and_judges_are_a_dimension() {
+    let server = TestServer::start().await;
+    let score = |at: u32, value: f64, metadata: Value| {
+        let id = format!("judged-{at}");
+        let body = json!({
+            "id": id, "traceId": "t1", "name": "tone", "value": value, "metadata": metadata,
+        });
+        event("score-create", at, body)
+    };
+    let scores = [
+        score(
+            30,
+            0.0,
+            json!({"judge": "offline", "rubric_version": 1, "superseded_by": "judged-31"}),
+        ),
+        score(
+            31,
+            0.75,
+            json!({"judge": "offline", "rubric_version": 1, "judge_version": "abcdefgh"}),
+        ),
+        score(32, 0.25, json!({"judge": "gpt", "rubric_version": 2})),
+        score(33, 1.0, json!({"note": "by a person"})),
+    ];
+    record(&server, &scores).await;
+    let metrics = json!([
+        {"measure": "value", "aggregation": "avg"}, {"measure": "count", "aggregation": "count"},
+    ]);
+    let all = json!({"view": "scores-numeric", "metrics": metrics});
+    let row =
+        |judge: Value, mean: f64| json!({"judge": judge, "avg_value": mean, "count_count": 1});
+    let mut apart = all.clone();
+    apart["dimensions"] = json!([{"field": "judge"}]);
+    let expected = json!([
+        row(Value::Null, 1.0),
+        row(json!("offline, rubric version 1, judge version abcdefg"), 0.75),
+        row(json!("gpt, rubric version 2"), 0.25),
+    ]);
+    for path in ["metrics", "v2/metrics"] {
+        let together = rows(&server, path, &all).await;
+        assert_eq!(together[0]["count_count"], 3, "{together}");
+        assert_eq!(rows(&server, path, &apart).await, expected);
+    }
+    server.stop().await;
+}

@@ -32,6 +32,8 @@ pub(in crate::embedded) fn kind(column: ScoreColumn) -> Kind {
         ScoreColumn::ObservationModel => plain("o.model"),
         ScoreColumn::ObservationPromptName => plain("o.prompt_name"),
         ScoreColumn::ObservationPromptVersion => Kind::Number("o.prompt_version"),
+        ScoreColumn::Judge => plain("judge_of(s.metadata)"),
+        ScoreColumn::Superseded => Kind::Flag("is_superseded(s.metadata)"),
     }
 }
 

@@ -15,7 +15,7 @@ use ratchet_store::metrics::{Figure, MetricsRow, PERCENTILE_ERROR};
 use ratchet_store::query::TimeRange;
 
 use super::drill::Drill;
-use super::{drawing, others, reading};
+use super::{drawing, judges, others, reading};
 use crate::components::figure;
 use crate::components::plot::PlotHeight;
 use crate::filter::{Filter, RecordField, Term, saved::Counted};
@@ -58,14 +58,19 @@ pub(super) async fn draw(
     besides: &[FilterCondition],
     tall: PlotHeight,
 ) -> PageResult<Markup> {
-    let mut answer = match self::answer(web, ctx, chart, besides).await? {
+    let judged = judges::tell_apart(web, ctx, chart, besides).await?;
+    let (chart, judge) = (&*judged.chart, judged.only.as_deref());
+    let asked = ChartQuery { chart, besides, judge };
+    let mut answer = match self::answer(web, ctx, &asked).await? {
         Ok(answer) => answer,
         Err(nothing) => return Ok(refused(chart, &nothing)),
     };
+    answer.note.push_str(&judged.note);
     let shown = drawing::shown_keys(chart, &answer);
     if let Some((together, without)) = others::query(chart, &answer, &shown) {
         let besides: Vec<_> = besides.iter().chain(&without).cloned().collect();
-        if let Ok(rest) = self::answer(web, ctx, &together, &besides).await? {
+        let asked = ChartQuery { chart: &together, besides: &besides, judge };
+        if let Ok(rest) = self::answer(web, ctx, &asked).await? {
             answer.others = rest.rows;
         }
     }
@@ -73,13 +78,23 @@ pub(super) async fn draw(
     Ok(drawing::draw(chart, &answer, (tall, drill.as_ref())))
 }
 
+/// What is asked for a chart.
+#[derive(Clone, Copy)]
+pub(super) struct ChartQuery<'a> {
+    pub(super) chart: &'a Widget,
+    /// The filters of its page.
+    pub(super) besides: &'a [FilterCondition],
+    /// Only scores of this judge.
+    pub(super) judge: Option<&'a str>,
+}
+
 /// Runs the query of a chart, with the filters and the scope of its page.
-async fn answer(
+pub(super) async fn answer(
     web: &Web,
     ctx: &RequestContext,
-    chart: &Widget,
-    besides: &[FilterCondition],
+    asked: &ChartQuery<'_>,
 ) -> PageResult<Result<ChartData, ChartError>> {
+    let ChartQuery { chart, besides, judge } = *asked;
     let mut besides = besides.to_vec();
     let time = time(web, ctx).await?;
     besides.extend(of_scope(ctx));
@@ -90,6 +105,9 @@ async fn answer(
         Ok(asked) => asked,
         Err(issues) => return Ok(Err(ChartError::Wrong(issues))),
     };
+    if let Some(judge) = judge {
+        question.judged_by(judge);
+    }
     let telemetry = &web.store.telemetry;
     let mut since = None;
     if !question.is_of_sums(telemetry) && ctx.params.get("all").is_none() {

@@ -5,9 +5,9 @@ use ratchet_core::record::trace::Content;
 
 use super::page::drawn;
 use super::row::{ListedRow, preview};
-use super::score_columns;
 use super::session_row::first_and_last;
 use super::state::ListState;
+use super::{score_columns, session_titles};
 use crate::components::table;
 use crate::filter::ListKind;
 use crate::page_error::{PageError, PageResult};
@@ -34,9 +34,10 @@ pub(super) async fn newer<R: ListedRow>(
     };
     let scores = Some(state.scores.as_slice());
     let scored = score_columns::scored(telemetry, ctx.project_id(), &rows, scores).await?;
+    let titles = session_titles::of(telemetry, ctx.project_id(), (&state, &rows)).await?;
     Ok(html! {
         table data-arrived=(came.until) data-more[came.has_more] data-cut[came.is_cut] {
-            tbody { (table::rows(&drawn(&ctx, &state, &rows, &scored))) }
+            tbody { (table::rows(&drawn(&ctx, &state, &rows, (&scored, &titles)))) }
         }
     })
 }

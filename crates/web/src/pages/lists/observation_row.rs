@@ -92,6 +92,7 @@ impl ListedRow for Observation {
             id: self.id.to_string(),
             failed: self.level == Level::Error,
             trace: Some(self.trace.to_string()),
+            session: None,
         }
     }
 

@@ -10,6 +10,7 @@ use super::row::ListedRow;
 use super::score_columns;
 use super::score_columns::Scored;
 use super::search::{self, Searched};
+use super::session_titles::{self, SessionTitles};
 use super::state::{ListState, ROWS, here, sort_word};
 use super::{bar, bulk, change, facets, panel, summary, views};
 use crate::assets;
@@ -55,6 +56,7 @@ pub(super) async fn show<R: ListedRow>(
     let scores = &state.scores;
     let scored =
         score_columns::scored(telemetry, ctx.project_id(), &found.rows, Some(scores)).await?;
+    let titles = session_titles::of(telemetry, ctx.project_id(), (&state, &found.rows)).await?;
     let panel = panel::panel::<R>(&web, &ctx).await?;
     let section = match R::ON {
         ListKind::Traces => Section::Traces,
@@ -71,7 +73,7 @@ pub(super) async fn show<R: ListedRow>(
         div.list data-arrived=(arrived) data-peek=(bar::served(&ctx, R::ON, "peek"))
                  data-panel=(bar::served(&ctx, R::ON, "panel")) {
             @if !found.rows.is_empty() {
-                (table::table(&drawn(&ctx, &state, &found.rows, &scored)))
+                (table::table(&drawn(&ctx, &state, &found.rows, (&scored, &titles))))
             } @else if let Some(reached) = found.reached {
                 (not_yet(reached, &ctx))
             } @else {
@@ -118,17 +120,20 @@ pub(super) fn drawn<R: ListedRow>(
     ctx: &RequestContext,
     state: &ListState,
     rows: &[R],
-    scored: &Scored,
+    (scored, titles): (&Scored, &SessionTitles),
 ) -> Table {
     let row = |row: &R| {
         let facts = row.facts();
-        let cells = state.columns.iter().map(|column| row.cell(*column, ctx));
+        let cells = state.columns.iter().map(|column| {
+            let titled = titles.cell(*column, &facts, ctx);
+            titled.unwrap_or_else(|| row.cell(*column, ctx))
+        });
         let scores = state.scores.iter().map(|name| scored.cell(&facts.id, name));
         Row {
             link: Some(facts.link(R::ON, ctx)),
             failed: facts.failed,
             cells: cells.chain(scores).collect(),
-            id: facts.id,
+            id: facts.id.clone(),
         }
     };
     let columns = state.columns.iter().map(|column| head(ctx, state, *column));

@@ -1,6 +1,7 @@
 use std::future::Future;
 
 use maud::{Markup, html};
+use ratchet_core::id::SessionId;
 use ratchet_core::payload::Payload;
 use ratchet_core::record::observation::Observation;
 use ratchet_core::record::trace::Content;
@@ -72,6 +73,8 @@ pub(in crate::pages) struct RowFacts {
     pub(in crate::pages) failed: bool,
     /// The trace it is or belongs to; `None` for a session.
     pub(super) trace: Option<String>,
+    /// The session of a trace.
+    pub(super) session: Option<SessionId>,
 }
 
 impl RowFacts {

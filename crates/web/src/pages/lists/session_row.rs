@@ -166,7 +166,7 @@ impl ListedRow for SessionRow {
 
     fn facts(&self) -> RowFacts {
         let id = self.session.id.to_string();
-        RowFacts { id, failed: self.session.errors > 0, trace: None }
+        RowFacts { id, failed: self.session.errors > 0, trace: None, session: None }
     }
 
     fn cell(&self, column: ListColumn, ctx: &RequestContext) -> Markup {

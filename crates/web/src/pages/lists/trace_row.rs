@@ -61,6 +61,7 @@ impl ListedRow for Trace {
             id: self.id.to_string(),
             failed: self.summary.levels.error > 0,
             trace: Some(self.id.to_string()),
+            session: self.session.clone(),
         }
     }
 

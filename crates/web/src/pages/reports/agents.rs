@@ -1,11 +1,13 @@
 use maud::{Markup, html};
 use ratchet_core::quality::report::{
-    WeekReport, agent_words, change_words, counted, finding_words, interval_words,
+    WeekReport, agent_words, change_words, counted, finding_words, interval_words, missing_changes,
 };
-use ratchet_core::quality::synthesis::{AgentStats, Change, DayStats, VariantStats, WeekFinding};
+use ratchet_core::quality::synthesis::{
+    AgentStats, Change, DayStats, VariantStats, WeekFinding, days_between,
+};
 
 use super::dimensions::reach;
-use super::sessions;
+use super::{part, sessions};
 use crate::components::chart::{self, OverTime, Series};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{badge, figure};
@@ -27,7 +29,9 @@ pub(super) fn chosen<'a>(
     report: &'a WeekReport,
     ctx: &RequestContext,
 ) -> Option<Vec<&'a AgentStats>> {
-    if ctx.scope.agent.is_none() && ctx.scope.environment.is_none() {
+    // A report on a part has all figures of that part.
+    let is_whole = ctx.scope.agent.is_none() && ctx.scope.environment.is_none();
+    if is_whole || !report.scope.is_all() {
         return None;
     }
     let is_shown =
@@ -41,7 +45,7 @@ pub(super) fn name(agent: &AgentStats) -> String {
 }
 
 /// What the figures of agents are, each in a sentence.
-pub(super) fn headline(agents: &[&AgentStats]) -> String {
+fn headline(agents: &[&AgentStats]) -> String {
     let sentence = |agent: &&AgentStats| {
         let sessions = counted(agent.sessions, "session");
         let quality = agent.overall.marks.map(|marks| {
@@ -56,14 +60,25 @@ pub(super) fn headline(agents: &[&AgentStats]) -> String {
     }
 }
 
+/// Sentences about drops in a first paragraph at the most.
+const MAX_DROPS: usize = 3;
+
+/// The first paragraph on some agents: what fell, and what their figures are.
+pub(super) fn summary(report: &WeekReport, agents: &[&AgentStats], ctx: &RequestContext) -> String {
+    let drops = findings_in_scope(report, ctx).into_iter().filter(|finding| finding.is_drop());
+    let drops = drops.take(MAX_DROPS).map(finding_words);
+    drops.chain([headline(agents)]).collect::<Vec<_>>().join(" ")
+}
+
+fn findings_in_scope<'a>(report: &'a WeekReport, ctx: &RequestContext) -> Vec<&'a WeekFinding> {
+    let is_shown =
+        |finding: &&WeekFinding| is_in_scope(ctx, finding.agent.as_deref(), &finding.environment);
+    report.synthesis.findings.iter().filter(is_shown).collect()
+}
+
 /// The significant changes in words, largest drop first, each with the sessions that show it.
 pub(super) fn findings(report: &WeekReport, ctx: &RequestContext) -> Markup {
-    let shown: Vec<&WeekFinding> = report
-        .synthesis
-        .findings
-        .iter()
-        .filter(|finding| is_in_scope(ctx, finding.agent.as_deref(), &finding.environment))
-        .collect();
+    let shown = findings_in_scope(report, ctx);
     html! {
         @if !shown.is_empty() {
             section.report-part {
@@ -117,19 +132,26 @@ pub(super) fn table(report: &WeekReport, ctx: Option<&RequestContext>) -> Markup
         columns.push(Column::number("Cost per session"));
         columns.push(Column::number("Share of cost"));
     }
-    let rows = shown.iter().flat_map(|agent| rows(agent, report.is_first(), has_cost, ctx));
+    let rows = shown.iter().flat_map(|agent| rows(agent, report, has_cost, ctx));
     let caption = "Overall quality by agent and environment".to_owned();
     let rows = rows.collect();
-    html! { div.standings { (table::table(&Table { caption, columns, rows, select_for: None })) } }
+    let versions = shown.iter().flat_map(|agent| agent.releases.iter().chain(&agent.prompts));
+    let changes = shown.iter().map(|agent| &agent.overall.change);
+    let missing = missing_changes(report, changes.chain(versions.map(|version| &version.change)));
+    html! {
+        div.standings { (table::table(&Table { caption, columns, rows, select_for: None })) }
+        @if let Some(words) = missing { p.muted { (words) } }
+    }
 }
 
 /// An agent, and its releases and prompt versions where there are several.
 fn rows(
     agent: &AgentStats,
-    is_first: bool,
+    report: &WeekReport,
     has_cost: bool,
     ctx: Option<&RequestContext>,
 ) -> Vec<Row> {
+    let is_first = report.is_first();
     let name = agent_words(agent.agent.as_deref());
     let id = format!("{name}/{}", agent.environment);
     let marks = agent.overall.marks;
@@ -157,7 +179,11 @@ fn rows(
     let of_kind = |kind: &'static str, variants: &[VariantStats]| -> Vec<Row> {
         let has_several = variants.len() > 1;
         let shown = variants.iter().filter(|_| has_several);
-        shown.map(|variant| variant_row(&id, (kind, variant), is_first, width)).collect()
+        let row = |variant: &VariantStats| Row {
+            link: ctx.and_then(|ctx| part::of_version(ctx, report, agent, (kind, variant))),
+            ..variant_row(&id, (kind, variant), is_first, width)
+        };
+        shown.map(row).collect()
     };
     let releases = of_kind("release", &agent.releases);
     let prompts = of_kind("prompt", &agent.prompts);
@@ -192,19 +218,21 @@ fn none() -> Markup {
     html! { span.muted { "–" } }
 }
 
-fn change(change: &Change, against: &str) -> Markup {
+/// A change; why one is missing is said once, below the table.
+pub(super) fn change(change: &Change, against: &str) -> Markup {
     match change {
         Change::By { .. } if change.is_clear() => {
             html! { strong { (change_words(change)) } (against) }
         }
         Change::By { .. } => html! { (change_words(change)) (against) },
-        Change::Unknown(why) => html! { span.muted { (why) } },
+        Change::Unknown(why) => html! { span.muted title=(why) { "–" } },
     }
 }
 
 /// Overall quality by day, of all sessions or of the agents in scope.
 pub(super) fn days(report: &WeekReport, ctx: Option<&RequestContext>) -> Markup {
     let agents = ctx.filter(|ctx| ctx.scope.agent.is_some() || ctx.scope.environment.is_some());
+    let agents = agents.filter(|_| report.scope.is_all());
     let lines: Vec<(String, &[DayStats])> = match agents {
         None => vec![("all sessions".to_owned(), report.synthesis.days.as_slice())],
         Some(ctx) => report
@@ -219,10 +247,12 @@ pub(super) fn days(report: &WeekReport, ctx: Option<&RequestContext>) -> Markup 
             })
             .collect(),
     };
-    let mut steps: Vec<&str> =
-        lines.iter().flat_map(|(_, days)| days.iter().map(|day| day.day.as_str())).collect();
-    steps.sort_unstable();
-    steps.dedup();
+    let seen = || lines.iter().flat_map(|(_, days)| days.iter().map(|day| day.day.as_str()));
+    // A day without sessions keeps its place.
+    let steps = match (seen().min(), seen().max()) {
+        (Some(first), Some(last)) => days_between(first, last),
+        _ => Vec::new(),
+    };
     if steps.len() < 2 {
         return html! { p.muted { "The curve by day appears after two days with scored sessions." } };
     }
@@ -239,7 +269,7 @@ pub(super) fn days(report: &WeekReport, ctx: Option<&RequestContext>) -> Markup 
         (chart::over_time(&OverTime {
             title: "Overall quality by day".to_owned(),
             note,
-            steps: steps.iter().map(|step| (*step).to_owned()).collect(),
+            steps: steps.clone(),
             series: series.collect(),
             ..OverTime::default()
         }))

@@ -68,7 +68,7 @@ pub(super) fn of_agents(agents: &[&AgentStats], is_first: bool) -> Markup {
             measure.marks.map_or_else(none, |marks| reach(&measure.name, marks)),
         ];
         if !is_first {
-            cells.push(html! { (change_words(&measure.change)) });
+            cells.push(agents::change(&measure.change, ""));
         }
         Row { id: format!("{} {name}", measure.name), link: None, cells, failed: false }
     };

@@ -1,4 +1,7 @@
+use std::collections::BTreeMap;
+
 use maud::{Markup, html};
+use ratchet_core::id::SessionId;
 use ratchet_core::quality::report::{MAX_SHOWN, WeekReport};
 use ratchet_core::quality::synthesis::{Outlier, Reason};
 use ratchet_core::record::limit::elide;
@@ -6,12 +9,40 @@ use ratchet_core::record::limit::elide;
 use super::agents::is_in_scope;
 use crate::request_context::{Link, RequestContext};
 
-/// Sessions by their first request, with agent and release.
+/// Those of some sessions in the page's scope, by their first request, with agent and release.
 pub(super) fn list(ids: &[String], report: &WeekReport, ctx: &RequestContext) -> Markup {
+    let is_whole = ctx.scope.agent.is_none() && ctx.scope.environment.is_none();
+    let is_in = |id: &&String| {
+        let card = report.sessions.get(*id);
+        is_whole
+            || card.is_some_and(|card| is_in_scope(ctx, card.agent.as_deref(), &card.environment))
+    };
+    let ids: Vec<&String> = ids.iter().filter(is_in).collect();
     html! {
         ul.named-sessions {
             @for id in ids.iter().take(MAX_SHOWN) {
                 li { (named(id, report, None, ctx)) }
+            }
+            @if ids.len() > MAX_SHOWN { li.muted { (ids.len() - MAX_SHOWN) " more" } }
+        }
+    }
+}
+
+/// Sessions by their first request, where no report names them.
+pub(super) fn titled(
+    ids: &[String],
+    titles: &BTreeMap<SessionId, String>,
+    ctx: &RequestContext,
+) -> Markup {
+    let title = |id: &str| titles.get(&SessionId::parse(id).ok()?).map(String::as_str);
+    html! {
+        ul.named-sessions {
+            @for id in ids.iter().take(MAX_SHOWN) {
+                li {
+                    a href=(ctx.to(&["sessions", id])) title=(elide(id, 300)) {
+                        bdi { (elide(title(id).unwrap_or(id), 300)) }
+                    }
+                }
             }
             @if ids.len() > MAX_SHOWN { li.muted { (ids.len() - MAX_SHOWN) " more" } }
         }
@@ -25,17 +56,21 @@ pub(super) fn outliers(
     report: &WeekReport,
     ctx: &RequestContext,
 ) -> Markup {
-    let is_shown = |outlier: &&Outlier| match report.sessions.get(&outlier.session) {
+    let is_in = |outlier: &&Outlier| match report.sessions.get(&outlier.session) {
+        _ if !outlier.environment.is_empty() => {
+            is_in_scope(ctx, outlier.agent.as_deref(), &outlier.environment)
+        }
+        // In old reports.
         Some(card) => is_in_scope(ctx, card.agent.as_deref(), &card.environment),
         None => ctx.scope.agent.is_none() && ctx.scope.environment.is_none(),
     };
-    let shown: Vec<&Outlier> = outliers.iter().take(MAX_SHOWN).filter(is_shown).collect();
+    let all: Vec<&Outlier> = outliers.iter().filter(is_in).collect();
     html! {
-        h3 { (title) " " span.muted { (outliers.len()) } }
-        @if shown.is_empty() { p.muted { "None." } } @else {
+        h3 { (title) " " span.muted { (all.len()) } }
+        @if all.is_empty() { p.muted { "None." } } @else {
             ul.named-sessions {
-                @for outlier in &shown { (row(outlier, report, ctx)) }
-                @if outliers.len() > MAX_SHOWN { li.muted { (outliers.len() - MAX_SHOWN) " more" } }
+                @for outlier in all.iter().take(MAX_SHOWN) { (row(outlier, report, ctx)) }
+                @if all.len() > MAX_SHOWN { li.muted { (all.len() - MAX_SHOWN) " more" } }
             }
         }
     }

@@ -7,7 +7,8 @@ use crate::components::alarm;
 
 /// A report as a page that needs no server: style and drawings inside, no script, no link.
 pub fn report_document(report: &WeekReport) -> String {
-    let title = format!("Week {} to {}", report.week, report.last_day);
+    let project = report.project.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+    let title = format!("{project}Week {} to {}", report.week, report.last_day);
     let page = html! {
         (DOCTYPE)
         html lang="en" {

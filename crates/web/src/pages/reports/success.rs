@@ -47,7 +47,7 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
 }
 
 /// The rubric of the last report, or the usual one.
-fn judged_by(web: &Web, last: Option<&WeekReport>) -> PageResult<Rubric> {
+pub(super) fn judged_by(web: &Web, last: Option<&WeekReport>) -> PageResult<Rubric> {
     let name = last.map_or(rubric::DEFAULT, |report| report.rubric.as_str());
     let all = web.rubrics().rubrics;
     let found = all.iter().find(|rubric| rubric.name == name);

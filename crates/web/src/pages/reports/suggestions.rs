@@ -1,20 +1,29 @@
+use std::collections::{BTreeMap, BTreeSet};
+
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::response::Redirect;
 use axum::routing::{get, post};
 use maud::{Markup, html};
+use ratchet_core::id::SessionId;
 use ratchet_core::quality::report::{WeekReport, counted};
 use ratchet_core::quality::suggestion::{Progress, Severity, Suggestion};
+use ratchet_stages::source::Source;
+use ratchet_stages::source::session_title::session_titles;
 use ratchet_store::catalog::StoredSuggestion;
 
-use super::{Tab, sessions, tabs, week};
+use super::{Tab, sessions, tabs};
 use crate::components::badge::{self, Decider};
 use crate::components::{copy, empty, figure, toast};
 use crate::form::PageForm;
 use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
+use crate::pages::calibration::refused;
 use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
+
+/// Sessions whose first request is looked up, of the newest suggestions.
+const MAX_TITLES: usize = 100;
 
 pub(super) fn routes() -> Router<Web> {
     Router::new()
@@ -24,6 +33,7 @@ pub(super) fn routes() -> Router<Web> {
 
 async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
     let tracked = web.store.catalog.suggestions(ctx.project_id()).await?;
+    let titles = titles(&web, &ctx, &tracked).await?;
     let count = |progress: Progress| tracked.iter().filter(|k| k.progress == progress).count();
     let mut page = Page::new(Section::Quality, "Suggestions");
     page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&ctx))];
@@ -42,13 +52,35 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
                 section.report-part {
                     h2 { (title(progress)) " " span.muted { (count(progress)) } }
                     @for kept in tracked.iter().filter(|kept| kept.progress == progress) {
-                        (card(&kept.suggestion, Some(kept), None, &ctx))
+                        (card(&kept.suggestion, Some(kept), ShownSessions::Titles(&titles), &ctx))
                     }
                 }
             }
         }
     };
     Ok(page.show(&ctx))
+}
+
+/// What names the sessions of a suggestion.
+#[derive(Clone, Copy)]
+pub(super) enum ShownSessions<'a> {
+    Report(&'a WeekReport),
+    /// First requests by session.
+    Titles(&'a BTreeMap<SessionId, String>),
+}
+
+/// The first requests of the sessions that suggestions show; their ids will do for old ones.
+async fn titles(
+    web: &Web,
+    ctx: &RequestContext,
+    tracked: &[StoredSuggestion],
+) -> PageResult<BTreeMap<SessionId, String>> {
+    let ids = tracked.iter().flat_map(|kept| &kept.suggestion.sessions);
+    let ids: BTreeSet<SessionId> =
+        ids.filter_map(|id| SessionId::parse(id).ok()).take(MAX_TITLES).collect();
+    let source = Source::Local(web.store.telemetry.clone(), ctx.project_id());
+    let found = session_titles(&source, ids.into_iter().collect()).await;
+    found.map_err(|why| refused(why.into()))
 }
 
 const fn title(progress: Progress) -> &'static str {
@@ -82,7 +114,7 @@ pub(super) fn newest<'a>(
 pub(super) fn card(
     suggestion: &Suggestion,
     kept: Option<&StoredSuggestion>,
-    report: Option<&WeekReport>,
+    evidence: ShownSessions<'_>,
     ctx: &RequestContext,
 ) -> Markup {
     html! {
@@ -97,9 +129,13 @@ pub(super) fn card(
             @if !suggestion.sessions.is_empty() {
                 details {
                     summary { (counted(suggestion.sessions.len(), "session")) " as evidence" }
-                    @match report {
-                        Some(report) => { (sessions::list(&suggestion.sessions, report, ctx)) },
-                        None => { (week::sessions(&suggestion.sessions, ctx)) },
+                    @match evidence {
+                        ShownSessions::Report(report) => {
+                            (sessions::list(&suggestion.sessions, report, ctx))
+                        },
+                        ShownSessions::Titles(titles) => {
+                            (sessions::titled(&suggestion.sessions, titles, ctx))
+                        },
                     }
                 }
             }

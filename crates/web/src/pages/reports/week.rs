@@ -4,13 +4,15 @@ use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::quality::report::{
-    WeekReport, advice_words, agent_words, also_words, counted, judge_words, left_out_words,
+    WeekReport, advice_words, also_words, counted, issues_of_words, judge_words, left_out_words,
+    share_agent,
 };
 use ratchet_core::quality::suggestion::Suggestion;
-use ratchet_core::quality::synthesis::CommonIssue;
+use ratchet_core::quality::synthesis::{CommonIssue, IssueShare};
 use ratchet_store::catalog::StoredSuggestion;
 
-use super::{agents, dimensions, read, sessions, success, suggestions};
+use super::suggestions::ShownSessions;
+use super::{agents, dimensions, part, read, sessions, success, suggestions};
 use crate::components::chart::{self, OverTime, Series};
 use crate::components::stat::{self, Stat, Value};
 use crate::components::{alarm, badge, figure, toast};
@@ -18,9 +20,6 @@ use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;
-
-/// Sessions that an issue or a list of outliers shows.
-const SHOWN: usize = 12;
 
 pub(super) fn routes() -> Router<Web> {
     Router::new().route("/project/{project}/reports/{week}", get(show))
@@ -34,16 +33,20 @@ async fn show(
     let catalog = &web.store.catalog;
     let kept = catalog.report(ctx.project_id(), week).await?;
     let kept = kept.ok_or_else(|| PageError::not_there("report"))?;
-    let report = read(&kept).ok_or_else(|| PageError::not_there("report"))?;
+    let whole = read(&kept).ok_or_else(|| PageError::not_there("report"))?;
+    let scope = part::asked(&ctx);
+    let report = match scope.clone() {
+        Some(scope) => part::report(&web, &ctx, &whole, scope).await?,
+        None => whole.clone(),
+    };
     let tracked = catalog.suggestions(ctx.project_id()).await?;
     let mut page =
         Page::new(Section::Quality, format!("Week {} to {}", report.week, report.last_day));
     page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&ctx))];
-    // The other sentences of the summary stand below it, with their sessions.
     let chosen = agents::chosen(&report, &ctx);
-    let headline = || report.headline();
-    let headline = chosen.as_deref().map_or_else(headline, agents::headline);
-    page.summary = html! { (headline) };
+    let all = || report.summary().join(" ");
+    let first = chosen.as_deref().map_or_else(all, |agents| agents::summary(&report, agents, &ctx));
+    page.summary = html! { bdi { (first) } };
     let weeks = catalog.reports(ctx.project_id()).await?;
     let weeks: Vec<String> = weeks.into_iter().map(|kept| kept.week).collect();
     page.action = neighbours(&report, &weeks, &ctx);
@@ -51,6 +54,7 @@ async fn show(
         @if let Some(done) = ctx.params.get("done").and_then(suggestions::done_words) {
             (toast::toast(done))
         }
+        (part::choice(&whole, scope.as_ref(), &ctx))
         (body(&report, &tracked, &ctx))
         p.muted { "Rubric " (report.rubric) ", time zone " (report.zone)
             ". Created " (figure::when(kept.created_at, &ctx.time)) ", updated "
@@ -81,7 +85,10 @@ fn body(report: &WeekReport, tracked: &[StoredSuggestion], ctx: &RequestContext)
     html! {
         (alarm::drift(&report.drift))
         @if let Some(words) = judge_words(report) { p.muted { bdi { (words) } } }
-        @if let Some(words) = left_out_words(&report.left_out) { p.muted { bdi { (short(&words)) } } }
+        @if chosen.is_some() {
+            // The summary of the whole says it.
+            @if let Some(words) = left_out_words(&report.left_out) { p.muted { bdi { (short(&words)) } } }
+        }
         (agents::findings(report, ctx))
         @match &chosen {
             Some(agents) => {
@@ -105,6 +112,7 @@ fn body(report: &WeekReport, tracked: &[StoredSuggestion], ctx: &RequestContext)
         section.report-part {
             h2 { "Common issues" }
             @let issues = issues_in_scope(report, ctx);
+            @if let Some(words) = issues_of_words(report) { p.muted { (words) } }
             @if issues.is_empty() {
                 p.muted { "No issues shared by sessions below 0.7." }
             } @else {
@@ -120,7 +128,7 @@ fn body(report: &WeekReport, tracked: &[StoredSuggestion], ctx: &RequestContext)
                 p.muted { "None for this agent or environment." }
             }
             @for suggestion in suggestions {
-                (suggestions::card(suggestion, suggestions::newest(tracked, suggestion), Some(report), ctx))
+                (suggestions::card(suggestion, suggestions::newest(tracked, suggestion), ShownSessions::Report(report), ctx))
             }
         }
         @if !report.is_first() {
@@ -187,25 +195,39 @@ fn suggestions_in_scope<'a>(report: &'a WeekReport, ctx: &RequestContext) -> Vec
     report.suggestions.iter().filter(is_shown).collect()
 }
 
-/// The issues of the agents in the page's scope.
+/// The issues of the agents and environments in the page's scope.
 fn issues_in_scope<'a>(report: &'a WeekReport, ctx: &RequestContext) -> Vec<&'a CommonIssue> {
-    let is_of = |issue: &&CommonIssue| match &ctx.scope.agent {
-        Some(agent) => issue.agents.iter().any(|share| share.agent.as_ref() == Some(agent)),
-        None => true,
-    };
+    let is_of = |issue: &&CommonIssue| shares_in_scope(issue, ctx).next().is_some();
     report.synthesis.issues.iter().filter(is_of).collect()
+}
+
+/// The agents with an issue that are in the page's scope. Shares of old reports name no environment.
+fn shares_in_scope<'a>(
+    issue: &'a CommonIssue,
+    ctx: &RequestContext,
+) -> impl Iterator<Item = &'a IssueShare> {
+    issue.agents.iter().filter(|share| {
+        let environment = match share.environment.as_str() {
+            "" => ctx.scope.environment.as_deref().unwrap_or_default(),
+            named => named,
+        };
+        agents::is_in_scope(ctx, share.agent.as_deref(), environment)
+    })
 }
 
 fn shared(issue: &CommonIssue, report: &WeekReport, ctx: &RequestContext) -> Markup {
     let example = &issue.example;
+    let is_whole = ctx.scope.agent.is_none() && ctx.scope.environment.is_none();
+    let of_scope = || shares_in_scope(issue, ctx).map(|share| share.sessions).sum();
+    let sessions = if is_whole { issue.sessions.len() } else { of_scope() };
     html! {
         li {
             p { bdi { (short(&issue.title)) } }
             @if let Some(also) = also_words(issue) { p.muted { bdi { (short(&also)) } } }
             p.muted {
-                (badge::tag(&issue.dimension)) " in " (counted(issue.sessions.len(), "session"))
-                @for share in issue.agents.iter().take(4) {
-                    ", " bdi { (agent_words(share.agent.as_deref())) } " " (share.sessions) " of " (share.of)
+                (badge::tag(&issue.dimension)) " in " (counted(sessions, "session"))
+                @for share in shares_in_scope(issue, ctx).take(4) {
+                    ", " bdi { (share_agent(share)) } " " (share.sessions) " of " (share.of)
                 }
                 ". " a href=[sessions::to_turn(&example.session, example.turn, report, ctx)] { "See an example" }
             }
@@ -214,18 +236,6 @@ fn shared(issue: &CommonIssue, report: &WeekReport, ctx: &RequestContext) -> Mar
                 blockquote { bdi { (ratchet_core::record::limit::elide(&example.rationale, 1_000)) } }
                 (sessions::list(&issue.sessions, report, ctx))
             }
-        }
-    }
-}
-
-/// Sessions by id, where no report names them.
-pub(super) fn sessions(sessions: &[String], ctx: &RequestContext) -> Markup {
-    html! {
-        ul.chips {
-            @for session in sessions.iter().take(SHOWN) {
-                li { a href=(ctx.to(&["sessions", session])) { bdi { (short(session)) } } }
-            }
-            @if sessions.len() > SHOWN { li.muted { (sessions.len() - SHOWN) " more" } }
         }
     }
 }

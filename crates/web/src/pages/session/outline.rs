@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use ratchet_core::id::TraceId;
 use ratchet_core::money::Money;
+use ratchet_core::quality::synthesis::{JudgeVersion, is_superseded};
 use ratchet_core::record::score::{DataType, Score};
 use ratchet_core::record::session::Session;
 use ratchet_core::record::trace::Trace;
@@ -14,6 +15,8 @@ use crate::request_context::RequestContext;
 
 /// Kinds of scores that are drawn.
 const MAX_SERIES: usize = 4;
+/// Characters of a score's name beside its line.
+const MAX_NAME_CHARS: usize = 14;
 
 /// A session at a glance.
 pub(super) struct Outline<'a> {
@@ -65,29 +68,29 @@ impl Outline<'_> {
         OverTime { form: Form::Bars, note, read, exact, ..plain }
     }
 
-    /// The mean of each kind of number or truth, turn by turn.
+    /// The mean of each kind of number or truth by each judge, turn by turn. Scores of different
+    /// judges, or of versions of one, are lines of their own.
     fn score_series(&self) -> Vec<Series> {
         let all = || self.turns.iter().filter_map(|turn| self.scores.get(&turn.id)).flatten();
-        let is_drawn = |score: &&Score| {
-            matches!(score.value.data_type(), DataType::Numeric | DataType::Boolean)
-        };
-        let mut names: Vec<&str> = Vec::new();
-        for score in all().filter(is_drawn) {
-            if !names.contains(&score.name.as_str()) && names.len() < MAX_SERIES {
-                names.push(&score.name);
+        let mut lines: Vec<ScoreLine<'_>> = Vec::new();
+        for score in all().filter(|score| is_drawn(score)) {
+            let line = ScoreLine::of(score);
+            if !lines.contains(&line) && lines.len() < MAX_SERIES {
+                lines.push(line);
             }
         }
-        let of_turn = |turn: &Trace, name: &str| {
-            let scores = self.scores.get(&turn.id)?.iter().filter(|score| score.name == name);
+        let of_turn = |turn: &Trace, line: &ScoreLine<'_>| {
+            let scores = self.scores.get(&turn.id)?.iter().filter(|score| is_drawn(score));
+            let scores = scores.filter(|score| ScoreLine::of(score) == *line);
             let numbers: Vec<f64> = scores.filter_map(|score| score.value.number()).collect();
             ratchet_core::stats::interval::mean(&numbers).ok().map(|mean| mean.value)
         };
-        let series = |(hue, name): (usize, &&str)| Series {
-            name: (*name).chars().take(14).collect(),
+        let series = |(hue, line): (usize, &ScoreLine<'_>)| Series {
+            name: line.label(&lines),
             hue,
-            values: self.turns.iter().map(|turn| of_turn(turn, name)).collect(),
+            values: self.turns.iter().map(|turn| of_turn(turn, line)).collect(),
         };
-        names.iter().enumerate().map(series).collect()
+        lines.iter().enumerate().map(series).collect()
     }
 
     fn over_turns(&self, title: String, series: Vec<Series>) -> OverTime {
@@ -95,6 +98,38 @@ impl Outline<'_> {
         let note = format!("n = {} turns", figure::grouped(self.turns.len() as u64));
         OverTime { title, note, steps, series, ..OverTime::default() }
     }
+}
+
+/// Scores that one line shows.
+#[derive(PartialEq)]
+struct ScoreLine<'a> {
+    name: &'a str,
+    judge: JudgeVersion,
+}
+
+impl<'a> ScoreLine<'a> {
+    fn of(score: &'a Score) -> Self {
+        Self { name: &score.name, judge: JudgeVersion::of(score) }
+    }
+
+    /// The name of the score, and of the judge where one is known; with its version where two have
+    /// the same name.
+    fn label(&self, all: &[Self]) -> String {
+        let name: String = self.name.chars().take(MAX_NAME_CHARS).collect();
+        if self.judge.judge.is_empty() {
+            return name;
+        }
+        let plain = self.judge.words();
+        let is_alike = |other: &&Self| other.name == self.name && other.judge.words() == plain;
+        let is_alone = all.iter().filter(is_alike).count() == 1;
+        format!("{name}, {}", if is_alone { plain } else { self.judge.exact_words() })
+    }
+}
+
+/// Whether a score is a number that no newer verdict took the place of.
+fn is_drawn(score: &Score) -> bool {
+    matches!(score.value.data_type(), DataType::Numeric | DataType::Boolean)
+        && !is_superseded(&score.metadata)
 }
 
 fn run(trace: &Trace, ctx: &RequestContext) -> Option<Run> {

@@ -7,6 +7,8 @@ use ratchet_core::record::score::Score;
 use ratchet_core::record::trace::Trace;
 use ratchet_core::review::category::Category;
 use ratchet_core::review::draw::DrawnTrace;
+use ratchet_stages::source::Source;
+use ratchet_stages::source::session_title::session_title;
 use ratchet_store::review_signals::current_category;
 
 use super::agent_version::agent_version;
@@ -16,6 +18,7 @@ use super::run::{RecordDetail, Subject};
 use crate::components::badge;
 use crate::components::{copy, figure, json};
 use crate::page_error::PageResult;
+use crate::pages::calibration::refused;
 use crate::pages::comments;
 use crate::request_context::RequestContext;
 use crate::score_summary;
@@ -39,6 +42,10 @@ pub(super) async fn facts(
         }
         RecordDetail::Step(_) => Vec::new(),
     };
+    let title = match &subject.about {
+        RecordDetail::Trace(trace, _) => session_of(web, ctx, trace).await?,
+        RecordDetail::Step(_) => None,
+    };
     let served = match &subject.about {
         RecordDetail::Trace(trace, _) => agent_version(web, ctx, trace).await?,
         RecordDetail::Step(_) => None,
@@ -51,7 +58,7 @@ pub(super) async fn facts(
         }
         @match &subject.about {
             RecordDetail::Trace(trace, spent) => {
-                (of_trace(ctx, trace, (spent, served.as_ref())))
+                (of_trace(ctx, trace, (spent, served.as_ref(), title.as_deref())))
                 (signals(trace, &subject.scores, &drawn))
             },
             RecordDetail::Step(step) => { (of_step(ctx, step)) },
@@ -64,6 +71,14 @@ pub(super) async fn facts(
     })
 }
 
+/// The first request of a trace's session.
+async fn session_of(web: &Web, ctx: &RequestContext, trace: &Trace) -> PageResult<Option<String>> {
+    let Some(session) = &trace.session else { return Ok(None) };
+    let source = Source::Local(web.store.telemetry.clone(), ctx.project_id());
+    let title = session_title(&source, session).await;
+    title.map_err(|why| refused(why.into()))
+}
+
 /// One term and its value.
 fn fact(name: &str, value: &Markup) -> Markup {
     html! { dt { (name) } dd { (value) } }
@@ -72,7 +87,7 @@ fn fact(name: &str, value: &Markup) -> Markup {
 fn of_trace(
     ctx: &RequestContext,
     trace: &Trace,
-    (spent, served): (&UsageTotals, Option<&Markup>),
+    (spent, served, title): (&UsageTotals, Option<&Markup>, Option<&str>),
 ) -> Markup {
     let sums = &trace.summary;
     let lasted = sums.start.zip(sums.end).map(|(start, end)| end.since(start));
@@ -88,7 +103,11 @@ fn of_trace(
             }
             @if let Some(session) = &trace.session {
                 @let session = session.to_string();
-                (fact("Session", &html! { a href=(ctx.to(&["sessions", &session])) { bdi { (session) } } }))
+                (fact("Session", &html! {
+                    a href=(ctx.to(&["sessions", &session])) title=(session) {
+                        bdi { (elide(title.unwrap_or(&session), 80)) }
+                    }
+                }))
             }
             (fact("Environment", &html! { (trace.environment.as_str()) }))
             @if let Some(release) = &trace.release { (fact("Release", &html! { (release) })) }
