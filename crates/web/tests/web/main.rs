@@ -45,6 +45,8 @@ mod csrf;
 mod seeded_project;
 /// Who may see and do what.
 mod review;
+/// Cells of the matrix, and the evaluator behind them.
+mod matrix;
 /// Weeks of reviews.
 mod quarter;
 /// A version on its way to production, and back.
