@@ -176,7 +176,7 @@ async fn review_draws(data: &Path) -> anyhow::Result<f64> {
                 project: split::project()?,
                 range,
                 agent: AgentScope::All,
-                environment: None,
+                environments: Vec::new(),
                 release: None,
             },
             plan: ReviewPlan::default(),

@@ -15,6 +15,8 @@ pub enum Size {
     Phone,
     /// A laptop, 1280 px wide.
     Laptop,
+    /// A usual screen, 1440 px wide and 900 px high.
+    Screen,
     /// A large screen, 2560 px wide.
     Wide,
 }
@@ -25,6 +27,7 @@ impl Size {
         match self {
             Self::Phone => 360,
             Self::Laptop => 1280,
+            Self::Screen => 1440,
             Self::Wide => 2560,
         }
     }
@@ -33,6 +36,7 @@ impl Size {
         match self {
             Self::Phone => 740,
             Self::Laptop => 800,
+            Self::Screen => 900,
             Self::Wide => 1440,
         }
     }

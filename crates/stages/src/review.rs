@@ -12,6 +12,8 @@ pub mod labels;
 pub mod sampling;
 /// Agents by name and alias.
 mod known_agents;
+/// Patterns of failures that are new in a week.
+mod failure_patterns;
 /// Where weekly reviews work.
 pub mod review_site;
 /// Alerts about the weekly review.

@@ -25,6 +25,15 @@ pub struct ChangedTrace {
     pub ended_at: Option<Timestamp>,
 }
 
+/// The last change of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastChange {
+    /// By the server's clock.
+    pub at: Timestamp,
+    /// Whether evaluators have not been handed it yet.
+    pub is_in_outbox: bool,
+}
+
 impl Telemetry {
     /// Sets the projects whose traces are put into the outbox of evaluators, from the next commit
     /// on.
@@ -65,13 +74,17 @@ impl Telemetry {
         }
     }
 
-    /// Returns whether a trace was written again since evaluators were handed it.
+    /// Returns when a trace was last written; `None` if there is no such trace.
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn has_changed(&self, project: ProjectId, trace: TraceId) -> StoreResult<bool> {
+    pub async fn last_change(
+        &self,
+        project: ProjectId,
+        trace: TraceId,
+    ) -> StoreResult<Option<LastChange>> {
         match &self.engine {
-            TelemetryEngine::Embedded(engine) => engine.has_changed(project, trace).await,
+            TelemetryEngine::Embedded(engine) => engine.last_change(project, trace).await,
         }
     }
 

@@ -36,7 +36,8 @@ pub struct SignalQuery {
     pub project: ProjectId,
     pub range: TimeRange,
     pub agent: AgentScope,
-    pub environment: Option<String>,
+    /// Any when empty.
+    pub environments: Vec<String>,
     pub release: Option<String>,
 }
 
@@ -129,6 +130,24 @@ impl Telemetry {
     ) -> StoreResult<Vec<ReviewedSignal>> {
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.review_answers(project, traces).await,
+        }
+    }
+
+    /// Returns the matching traces of a category, newest first, as many as a limit allows. Their
+    /// signals are those of now, not those of a draw.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn traces_of_category(
+        &self,
+        query: SignalQuery,
+        category: Category,
+        limit: usize,
+    ) -> StoreResult<Vec<TraceId>> {
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => {
+                engine.traces_of_category(query, category, limit).await
+            }
         }
     }
 

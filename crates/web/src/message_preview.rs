@@ -61,6 +61,39 @@ impl Side {
 
 /// Renders the new messages of a payload, without earlier turns. The trace page shows all.
 pub(crate) fn show(payload: &str, side: Side, trace: &TraceId, ctx: &RequestContext) -> Markup {
+    let earlier = |messages: &[ChatMessage], _: &ContentLinks| {
+        let whole = ctx.to(&["traces", &trace.to_string()]);
+        html! { p.before { a href=(whole) { (messages.len()) " earlier messages" } } }
+    };
+    show_with(payload, side, (trace, ctx), &earlier)
+}
+
+/// Renders the new messages of a payload, with earlier turns folded: for people who may see this trace
+/// here, but not its page.
+pub(crate) fn show_folded(
+    payload: &str,
+    side: Side,
+    trace: &TraceId,
+    ctx: &RequestContext,
+) -> Markup {
+    let earlier = |messages: &[ChatMessage], at: &ContentLinks| {
+        html! {
+            details.before {
+                summary { (messages.len()) " earlier messages" }
+                (MessageStyle::for_end(at, DRAWN, 0).conversation(messages))
+            }
+        }
+    };
+    show_with(payload, side, (trace, ctx), &earlier)
+}
+
+/// Renders the new messages of a payload, and before them what `earlier` makes of the others.
+fn show_with(
+    payload: &str,
+    side: Side,
+    (trace, ctx): (&TraceId, &RequestContext),
+    earlier: &dyn Fn(&[ChatMessage], &ContentLinks) -> Markup,
+) -> Markup {
     let trace = trace.to_string();
     let whole = ctx.to(&["traces", &trace]);
     if payload.len() > READ_UP_TO {
@@ -83,12 +116,11 @@ pub(crate) fn show(payload: &str, side: Side, trace: &TraceId, ctx: &RequestCont
         }
         Reading::Messages(mut messages) => {
             let new = messages.split_off(beginning(&messages, side));
-            let before = messages.len();
+            let has_earlier = !messages.is_empty() && side == Side::Input;
+            let before = html! { @if has_earlier { (earlier(&messages, &at)) } };
             let pictures = message_formats::pictures(&Reading::Messages(messages)).len();
             html! {
-                @if before > 0 && side == Side::Input {
-                    p.before { a href=(whole) { (before) " earlier messages" } }
-                }
+                (before)
                 (MessageStyle::for_end(&at, DRAWN, pictures).conversation(&new))
             }
         }

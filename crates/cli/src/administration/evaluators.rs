@@ -21,16 +21,22 @@ pub(crate) enum Retrospect {
 }
 
 impl Administration {
-    /// The evaluators of a project, by name.
-    pub(crate) async fn evaluators(&self, project: &str) -> anyhow::Result<EvaluatorsView> {
+    /// The evaluators of a project, by name; figures about one agent only, if it is named.
+    pub(crate) async fn evaluators(
+        &self,
+        project: &str,
+        agent: Option<&str>,
+    ) -> anyhow::Result<EvaluatorsView> {
         match &self.0 {
             DataTarget::Folder(folder) => {
                 let (project, now) = (ProjectId::parse(project)?, Clock::System.now());
-                let all = manage::list(folder, &project, now).await?;
+                let all = manage::list_of(folder, &project, agent, now).await?;
                 Ok(EvaluatorsView { evaluators: all.into_iter().map(Into::into).collect() })
             }
             DataTarget::Server(server) => {
-                Ok(server.get(&["v1", "projects", project, "evaluators"]).await?)
+                let pairs: Vec<_> =
+                    agent.map(|name| ("agent", name.to_owned())).into_iter().collect();
+                Ok(server.get_with(&["v1", "projects", project, "evaluators"], &pairs).await?)
             }
         }
     }

@@ -25,7 +25,7 @@ pub(crate) struct EvaluatorsCommand {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// List online evaluators, their state and what they did in the last 24 hours
-    List(ProjectArgs),
+    List(EvaluatorListArgs),
     /// Show one evaluator
     Show(NamedArgs),
     /// Judge the newest records without writing scores; shows count and cost first
@@ -36,6 +36,15 @@ enum Action {
     Resume(NamedArgs),
     /// Judge what was recorded before; shows count and cost first
     Backfill(BackfillArgs),
+}
+
+#[derive(Args, Debug)]
+struct EvaluatorListArgs {
+    /// Show agreement with people, and verdicts, about this agent only
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    #[command(flatten)]
+    project: ProjectArgs,
 }
 
 #[derive(Args, Debug)]
@@ -114,11 +123,11 @@ pub(crate) fn run(command: &EvaluatorsCommand) -> anyhow::Result<Outcome> {
     })
 }
 
-async fn list(args: &ProjectArgs) -> anyhow::Result<Outcome> {
-    let views = data_target::with_project(args, HOLDER, async |target, project| {
-        target.evaluators(&project.id).await
+async fn list(args: &EvaluatorListArgs) -> anyhow::Result<Outcome> {
+    let views = data_target::with_project(&args.project, HOLDER, async |target, project| {
+        target.evaluators(&project.id, args.agent.as_deref()).await
     });
-    args.output.show(&views.await?, list_text)?;
+    args.project.output.show(&views.await?, list_text)?;
     Ok(Outcome::Done)
 }
 
@@ -171,7 +180,8 @@ fn list_text(views: &EvaluatorsView) -> String {
             view.state.clone(),
             view.judge.clone().unwrap_or_else(|| "-".to_owned()),
             one_line(&view.score_name),
-            day.judged.to_string(),
+            view.judged_of_agent.unwrap_or(day.judged).to_string(),
+            format!("{:.1}", day.judged_per_hour),
             view.waiting.to_string(),
             format!("{}/{}", day.failed, view.dead_letters),
             day.mean_lag_seconds.map_or_else(|| "-".to_owned(), |lag| format!("{lag:.1} s")),
@@ -186,6 +196,7 @@ fn list_text(views: &EvaluatorsView) -> String {
         "JUDGE",
         "SCORE",
         "JUDGED 24H",
+        "PER HOUR",
         "WAITING",
         "FAILED/DEAD",
         "MEAN LAG",

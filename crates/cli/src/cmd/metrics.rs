@@ -9,14 +9,14 @@ use clap::{Args, Subcommand};
 use ratchet_core::review::metrics::{Basis, EstimateView, MetricName, WeeklyMetric};
 use ratchet_core::review::phase_rules::RuleState;
 use ratchet_core::review::weekly::{
-    CategoryView, MonthAccuracy, WeeklyMetrics, change_text, interval_text, value_text,
+    CategoryView, JudgeView, MonthAccuracy, WeeklyMetrics, change_text, interval_text, value_text,
 };
 use ratchet_server::api::review_metrics::{MonthsRequest, ReviewMetricsRequest};
 use ratchet_server::clock::Clock;
 
 use crate::data_target::{self, ProjectArgs};
 use crate::exit::Outcome;
-use crate::print::{print, table};
+use crate::print::{one_line, print, table};
 use crate::runtime;
 use source::SourceArgs;
 
@@ -171,6 +171,7 @@ fn week_text(metrics: &WeeklyMetrics) -> String {
             "N",
             "REPRESENTS",
             "PPI",
+            "PPI REPRESENTS",
             "RAW",
             "PREVIOUS",
             "CHANGE",
@@ -184,14 +185,39 @@ fn week_text(metrics: &WeeklyMetrics) -> String {
             text += &format!("{}: {reason}\n", metric.name.title());
         }
     }
+    if metrics.traces > 0 {
+        text += &format!("\n{}", judge_text(&metrics.judge));
+    }
     if !metrics.categories.is_empty() {
         text += &format!("\n{}", categories_text(&metrics.categories));
     }
     let on = metrics.signals.iter().filter(|signal| signal.state == RuleState::On);
     for signal in on {
-        text += &format!("\n{}. {}\n", signal.title, signal.action);
+        let found = match signal.found.as_slice() {
+            [] => String::new(),
+            found => format!(
+                ": {}",
+                found.iter().map(|one| one_line(one)).collect::<Vec<_>>().join(", ")
+            ),
+        };
+        text += &format!("\n{}{found}. {}\n", signal.title, signal.action);
     }
     text
+}
+
+/// A table of the judge's figures on all judged traffic.
+fn judge_text(judge: &JudgeView) -> String {
+    let row = |(_, title, value): (&str, &str, &EstimateView)| {
+        let ends = value.interval.map(|ends| interval_text(MetricName::JudgeAccuracy, ends));
+        [
+            title.to_owned(),
+            share(value.value),
+            ends.unwrap_or_else(|| "-".to_owned()),
+            value.n.to_string(),
+            value.reason.clone().unwrap_or_default(),
+        ]
+    };
+    table(["JUDGE", "VALUE", "95% CI", "N", "REASON"], &judge.figures().map(row))
 }
 
 fn sample_text(metrics: &WeeklyMetrics) -> String {
@@ -213,7 +239,7 @@ fn share(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value_text(MetricName::AgentAccuracy, value))
 }
 
-fn metric_row(metric: &WeeklyMetric) -> [String; 11] {
+fn metric_row(metric: &WeeklyMetric) -> [String; 12] {
     let name = metric.name;
     let value =
         |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| value_text(name, value));
@@ -232,6 +258,7 @@ fn metric_row(metric: &WeeklyMetric) -> [String; 11] {
         metric.weighted.n.to_string(),
         share(metric.weighted.represents),
         value(metric.prediction_powered.as_ref().and_then(|predicted| predicted.value)),
+        share(metric.prediction_powered.as_ref().and_then(|predicted| predicted.represents)),
         value(metric.raw.value),
         value(metric.previous.as_ref().and_then(|previous| previous.value)),
         change,

@@ -253,4 +253,14 @@ fn the_call_of_a_judge_is_a_trace_of_its_own() {
     assert_eq!(score["metadata"]["judge"], "anthropic:claude-sonnet-5");
     let asked = model.requests()[0].to_string();
     assert!(asked.contains("<evidence-") && asked.contains("question 1."), "{asked}");
+
+    // The trace grows and is judged again: that call is counted in a trace of its own.
+    let now = ratchet_server::clock::Clock::System.now();
+    let span = otlp::span(1 | 1 << 100, 2).at_time(now);
+    let span = span.saying("langfuse.trace.output", "another answer");
+    let request = otlp::request("agent").with_all([span]).to_protobuf();
+    assert_eq!(running.send(http::post("/v1/traces").protobuf(request)).status, 200);
+    let both = || running.send(http::get(path)).json()["meta"]["totalItems"] == 2;
+    wait::until("the second call has a trace", both);
+    assert_eq!(judged(&running).into_values().collect::<Vec<_>>(), [1], "one current verdict");
 }

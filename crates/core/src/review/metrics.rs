@@ -6,6 +6,9 @@ use crate::catalog::agent::AgentTargets;
 use crate::review::category::Category;
 use crate::stats::interval::{Estimate, Interval, float, share};
 
+/// The metric of rules about new patterns of failures.
+const NEW_PATTERNS: &str = "new_failure_patterns";
+
 /// The weekly metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -111,6 +114,11 @@ pub struct WeekFacts {
     pub drawn_reviewed: u64,
     /// Every reviewed trace, drawn or chosen.
     pub reviewed: Vec<ReviewedTrace>,
+    /// Ids of those that are wrong.
+    pub failed: Vec<String>,
+    /// Patterns of failures that no review of earlier weeks has shown; `None` if there are none to
+    /// compare with.
+    pub new_patterns: Option<Vec<String>>,
     pub thumbs_up: u64,
     pub thumbs_down: u64,
     /// Items added to global datasets.
@@ -246,7 +254,7 @@ impl WeekFacts {
         let weighted = self.weighted(name);
         let previous = before.map(|before| before.weighted(name));
         let predicted = (name == MetricName::AgentAccuracy)
-            .then(|| EstimateView::of(estimate::predicted_accuracy(&self.strata)));
+            .then(|| self.covering(estimate::predicted_accuracy(&self.strata)));
         let target = name.target(&self.targets);
         let standing = Standing::of(weighted.bounds(), target);
         let change = previous.as_ref().and_then(|previous| change(previous, &weighted));
@@ -341,18 +349,26 @@ impl WeekFacts {
     pub fn signals(&self) -> Vec<PhaseSignal> {
         let signal = |rule: &phase_rules::PhaseRule| {
             let name = MetricName::ALL.into_iter().find(|name| name.as_str() == rule.metric);
-            let (value, interval) = match name {
-                Some(name) => {
+            let (value, interval) = match (name, rule.metric.as_str()) {
+                (Some(name), _) => {
                     let weighted = self.weighted(name);
                     (weighted.value, weighted.bounds())
                 }
-                None => (self.drawn_or_chosen().then(|| float(self.silent_failures())), None),
+                (None, NEW_PATTERNS) => {
+                    (self.new_patterns.as_ref().map(|all| float(all.len() as u64)), None)
+                }
+                (None, _) => (self.drawn_or_chosen().then(|| float(self.silent_failures())), None),
+            };
+            let found = match rule.metric.as_str() {
+                NEW_PATTERNS => self.new_patterns.clone().unwrap_or_default(),
+                _ => Vec::new(),
             };
             PhaseSignal {
                 name: rule.name.clone(),
                 title: rule.title.clone(),
                 state: rule.state(value, interval),
                 action: rule.action.clone(),
+                found,
             }
         };
         phase_rules::rules().iter().map(signal).collect()
@@ -371,6 +387,9 @@ pub struct PhaseSignal {
     pub state: RuleState,
     /// What to do next.
     pub action: String,
+    /// What it applies to, such as the new patterns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub found: Vec<String>,
 }
 
 fn change(previous: &EstimateView, now: &EstimateView) -> Option<MetricChange> {

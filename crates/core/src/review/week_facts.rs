@@ -50,6 +50,8 @@ pub struct WeekInput {
     pub draws: Vec<DrawnWeek>,
     /// Traces that became dataset items.
     pub in_dataset: BTreeSet<String>,
+    /// Drawn traces that were deleted before anybody answered: the sample is complete without them.
+    pub deleted: BTreeSet<String>,
     /// Items added to global datasets.
     pub items_added: u64,
     pub cut: Cut,
@@ -67,6 +69,7 @@ impl WeekInput {
             thumbs_down: self.thumbs_down,
             items_added: self.items_added,
             targets: self.targets,
+            failed: self.failed(),
             reviewed: self.answers.values().map(reviewed).collect(),
             ..WeekFacts::default()
         };
@@ -80,10 +83,17 @@ impl WeekInput {
             let in_cut: Vec<&DrawnTrace> = in_cut.collect();
             let answered = in_cut.iter().filter(|drawn| self.answers.contains_key(&drawn.trace));
             facts.drawn_reviewed += answered.count() as u64;
-            facts.drawn += in_cut.len() as u64;
+            let is_open = |drawn: &&&DrawnTrace| !self.deleted.contains(&drawn.trace);
+            facts.drawn += in_cut.iter().filter(is_open).count() as u64;
             facts.strata.extend(self.drawn(draw, &in_cut));
         }
         facts
+    }
+
+    /// The traces that people call wrong.
+    fn failed(&self) -> Vec<String> {
+        let wrong = self.answers.iter().filter(|(_, answer)| !answer.correct);
+        wrong.map(|(trace, _)| trace.clone()).collect()
     }
 
     fn has(&self, drawn: &DrawnTrace) -> bool {
@@ -189,6 +199,18 @@ mod tests {
         let accuracy = &facts.metrics(None)[0];
         near(accuracy.weighted.value.unwrap(), 0.75);
         assert_eq!(accuracy.weighted.n, 50);
+        assert!(!facts.is_provisional());
+    }
+
+    #[test]
+    fn a_drawn_trace_that_was_deleted_does_not_keep_the_week_provisional() {
+        let mut input = week(Cut::default());
+        let gone = input.draws[0].traces[3].trace.clone();
+        input.answers.remove(&gone);
+        assert!(input.facts().is_provisional(), "it waits for review");
+        input.deleted.insert(gone);
+        let facts = input.facts();
+        assert_eq!((facts.drawn, facts.drawn_reviewed), (49, 49));
         assert!(!facts.is_provisional());
     }
 

@@ -96,59 +96,97 @@ impl WeeklyMetrics {
         }
     }
 
-    /// Returns the metrics as CSV: one line per metric.
+    /// Returns the metrics as CSV: one line per metric, then the judge's figures.
     pub fn to_csv(&self) -> String {
-        let mut text = csv::head(&[
-            "week",
-            "metric",
-            "raw",
-            "raw_n",
-            "weighted",
-            "lower",
-            "upper",
-            "n",
-            "represents",
-            "ppi",
-            "ppi_lower",
-            "ppi_upper",
-            "previous",
-            "change",
-            "signal",
-            "target",
-            "standing",
-        ]);
+        let mut text = csv::head(&CSV_COLUMNS);
         for metric in &self.metrics {
-            let number = |value: Option<f64>| value.map(|value| value.to_string());
-            let ends = |of: Option<&EstimateView>| {
-                of.and_then(|of| of.interval).map_or([None; 2], |ends| ends.map(Some))
-            };
             let predicted = metric.prediction_powered.as_ref();
             let [lower, upper] = ends(Some(&metric.weighted));
             let [ppi_lower, ppi_upper] = ends(predicted);
             let change = metric.change;
-            let cells = [
+            text += &line([
                 Some(self.scope.week.clone()),
                 Some(metric.name.as_str().to_owned()),
                 number(metric.raw.value),
                 Some(metric.raw.n.to_string()),
                 number(metric.weighted.value),
-                number(lower),
-                number(upper),
+                lower,
+                upper,
                 Some(metric.weighted.n.to_string()),
                 number(metric.weighted.represents),
                 number(predicted.and_then(|predicted| predicted.value)),
-                number(ppi_lower),
-                number(ppi_upper),
+                ppi_lower,
+                ppi_upper,
+                number(predicted.and_then(|predicted| predicted.represents)),
                 number(metric.previous.as_ref().and_then(|previous| previous.value)),
                 number(change.map(|change| change.value)),
                 change.map(|change| change.signal.to_string()),
                 Some(metric.target.to_string()),
                 Some(metric.standing.as_str().to_owned()),
-            ];
-            let cells: Vec<String> = cells.into_iter().map(Option::unwrap_or_default).collect();
-            text += &csv::line(&cells.iter().map(String::as_str).collect::<Vec<_>>());
+            ]);
+        }
+        for (name, _, value) in self.judge.figures() {
+            text += &self.judge_line(name, value);
         }
         text
+    }
+
+    /// A figure of the judge has no raw value, no target, and none of the week before.
+    fn judge_line(&self, name: &str, value: &EstimateView) -> String {
+        let [lower, upper] = ends(Some(value));
+        let mut cells: [Option<String>; CSV_COLUMNS.len()] = Default::default();
+        cells[0] = Some(self.scope.week.clone());
+        cells[1] = Some(format!("judge_{name}"));
+        cells[4] = number(value.value);
+        (cells[5], cells[6]) = (lower, upper);
+        cells[7] = Some(value.n.to_string());
+        line(cells)
+    }
+}
+
+const CSV_COLUMNS: [&str; 18] = [
+    "week",
+    "metric",
+    "raw",
+    "raw_n",
+    "weighted",
+    "lower",
+    "upper",
+    "n",
+    "represents",
+    "ppi",
+    "ppi_lower",
+    "ppi_upper",
+    "ppi_represents",
+    "previous",
+    "change",
+    "signal",
+    "target",
+    "standing",
+];
+
+fn number(value: Option<f64>) -> Option<String> {
+    value.map(|value| value.to_string())
+}
+
+fn ends(of: Option<&EstimateView>) -> [Option<String>; 2] {
+    let ends = of.and_then(|of| of.interval);
+    ends.map_or([None, None], |ends| ends.map(|end| Some(end.to_string())))
+}
+
+fn line(cells: [Option<String>; CSV_COLUMNS.len()]) -> String {
+    let cells = cells.map(Option::unwrap_or_default);
+    csv::line(&cells.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+impl JudgeView {
+    /// Returns the figures with their names and titles.
+    pub const fn figures(&self) -> [(&'static str, &'static str, &EstimateView); 3] {
+        [
+            ("sensitivity", "Sensitivity", &self.sensitivity),
+            ("specificity", "Specificity", &self.specificity),
+            ("corrected_accuracy", "Corrected accuracy", &self.corrected_accuracy),
+        ]
     }
 }
 

@@ -23,6 +23,7 @@ mod deliver;
 
 use media::MediaCopy;
 
+pub use datasets::traces_of_runs;
 pub use deliver::Refused;
 
 /// One kind of record to be copied, in the order of the copy: what others refer to comes first.

@@ -1,5 +1,6 @@
 use axum::Json;
 use axum::extract::{Path, State};
+use axum::http::Uri;
 use ratchet_core::catalog::evaluator::document::{
     DEFAULT_DAILY_COST_CAP, EvaluationRule, EvaluationTarget, EvaluatorState,
 };
@@ -13,10 +14,11 @@ use ratchet_stages::score::evaluators::manage::{self, EvaluatorOverview, ManageE
 use ratchet_store::Store;
 use ratchet_store::project::ProjectId;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::path::{PathProject, ProjectParam};
 use super::projects::project_id;
+use super::query::asked;
 use crate::app::App;
 use crate::auth::Administrator;
 use crate::body::JsonBody;
@@ -28,6 +30,16 @@ const DEFAULT_LIMIT: usize = 1_000;
 const DEFAULT_TEST: usize = 3;
 /// How far a backfill goes back, unless the request says otherwise.
 const DEFAULT_SINCE: &str = "7d";
+
+/// Which evaluators, and of what.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct EvaluatorsRequest {
+    /// Agreement with people, and verdicts, about this agent only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+}
 
 /// The evaluators of a project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -68,8 +80,11 @@ pub struct EvaluatorStatusView {
     pub waiting_since: Option<String>,
     /// Records whose evaluation was given up; `ratchet jobs list --kind evaluation` has the reasons.
     pub dead_letters: u64,
-    /// How often it says what people say of the same traces; null if no person has scored any.
+    /// How often the verdicts of this version say what people say of the same records; null if no
+    /// person has scored any.
     pub agreement: Option<AgreementView>,
+    /// Verdicts of the last 24 hours about the agent of the query; null without one.
+    pub judged_of_agent: Option<u64>,
 }
 
 /// A rule that uses an evaluator.
@@ -106,6 +121,8 @@ pub struct ActivityView {
     pub unpriced_calls: u64,
     /// Known cost in US dollars.
     pub cost: f64,
+    /// Verdicts per hour.
+    pub judged_per_hour: f64,
     /// Mean time from a record's last change to its verdict; null without verdicts.
     pub mean_lag_seconds: Option<f64>,
 }
@@ -135,6 +152,7 @@ impl From<EvaluatorOverview> for EvaluatorStatusView {
             calls: activity.calls,
             unpriced_calls: activity.unpriced,
             cost: activity.cost.dollars(),
+            judged_per_hour: overview.judged_per_hour(),
             mean_lag_seconds: overview.mean_lag_seconds(),
         };
         let agreement = overview.agreement.map(|estimate| AgreementView {
@@ -156,6 +174,7 @@ impl From<EvaluatorOverview> for EvaluatorStatusView {
             waiting_since: overview.queue.oldest.map(|oldest| oldest.to_string()),
             dead_letters: overview.queue.dead,
             agreement,
+            judged_of_agent: overview.judged_of_agent,
             id: overview.evaluator.id,
             name: overview.evaluator.name,
         }
@@ -344,15 +363,18 @@ pub async fn one(
     get,
     path = "/api/v1/projects/{project}/evaluators",
     tag = "Quality",
-    params(ProjectParam),
+    params(ProjectParam, EvaluatorsRequest),
     responses((status = 200, body = EvaluatorsView))
 )]
 pub(super) async fn list(
     State(app): State<App>,
     _: Administrator,
     PathProject(project): PathProject,
+    uri: Uri,
 ) -> ApiResult<Json<EvaluatorsView>> {
-    let all = manage::list(&app.store, &project, app.clock.now()).await?;
+    let EvaluatorsRequest { agent } = asked(&uri)?;
+    let now = app.clock.now();
+    let all = manage::list_of(&app.store, &project, agent.as_deref(), now).await?;
     Ok(Json(EvaluatorsView { evaluators: all.into_iter().map(Into::into).collect() }))
 }
 

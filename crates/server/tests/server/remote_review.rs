@@ -159,6 +159,40 @@ async fn a_week_of_another_server_is_drawn_into_its_queue_and_measured_by_what_w
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn runs_of_dataset_items_are_no_traffic_here_and_on_another_server() {
+    let server = TestServer::start().await;
+    record_example(&server).await;
+    // Production by its environment, but the run of a dataset item.
+    let run = trace("run").beginning(1_000).named("support");
+    server.app.store.telemetry.record(batch(&project()).with(run).build()).await.unwrap();
+    for (path, body) in [
+        ("v2/datasets", json!({"name": "refunds"})),
+        ("dataset-items", json!({"datasetName": "refunds", "id": "i1"})),
+        (
+            "dataset-run-items",
+            json!({"runName": "nightly", "datasetItemId": "i1", "traceId": "run"}),
+        ),
+    ] {
+        let request = server.post(&format!("/api/public/{path}")).json(body.to_string());
+        request.send().await.check(200, "");
+    }
+    let here = DataFolder::new();
+    let remote = ReviewSite::new(
+        Source::Remote(to(&server)),
+        here.catalog().clone(),
+        build::project("at-langfuse"),
+    );
+    let local = ReviewSite::local(&server.app.store, &project());
+    let week = Week::of(START, &Zone::utc());
+    for site in [&local, &remote] {
+        let target = weekly_draw::targets(site, &week).await.unwrap().remove(0);
+        let report = weekly_draw::draw(site, &week, &target, week.end()).await.unwrap();
+        assert_eq!(report.traces, 106, "{report:?}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_api_of_a_project_that_reports_on_another_server_shows_the_reviews_of_that_one() {
     let (there, here) = (TestServer::start().await, TestServer::start().await);
     record_example(&there).await;

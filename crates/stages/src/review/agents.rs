@@ -49,7 +49,7 @@ pub async fn discover(
         project: project.clone(),
         range: window.range(now),
         agent: AgentScope::All,
-        environment: None,
+        environments: Vec::new(),
         release: None,
     };
     let found = store.telemetry.traced_agents(query).await?;

@@ -3,13 +3,15 @@
 //! A draw and its inclusion probabilities are always kept in a catalog of ours, because a Langfuse
 //! server has no place for them; its queues get the traces.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ratchet_core::calendar::Week;
 use ratchet_core::environment::Environment;
 use ratchet_core::id::TraceId;
 use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
 use ratchet_core::review::allocation::ReviewPlan;
+use ratchet_core::review::category::Category;
 use ratchet_core::review::draw::{DrawnTrace, TraceCandidate, WeekDraw, WeekSampler};
 use ratchet_core::review::week_facts::TraceAnswer;
 use ratchet_core::time::Timestamp;
@@ -51,7 +53,7 @@ pub type ReviewSiteResult<T> = Result<T, ReviewSiteError>;
 #[derive(Clone, Debug)]
 pub struct ReviewSite {
     /// Traces and scores.
-    source: Source,
+    pub(super) source: Source,
     /// Draws, agents, and states of alerts.
     pub catalog: Catalog,
     /// The project of draws and alerts in the catalog.
@@ -234,13 +236,48 @@ impl ReviewSite {
         }
     }
 
+    /// Returns those of a week's traces that are there.
+    pub(super) async fn recorded(
+        &self,
+        week: &Week,
+        traces: &BTreeSet<String>,
+    ) -> ReviewSiteResult<BTreeSet<String>> {
+        if let Source::Local(telemetry, project) = &self.source {
+            let ids = traces.iter().filter_map(|id| TraceId::parse(id).ok()).collect();
+            let found = telemetry.find_traces(project.clone(), ids).await?;
+            return Ok(found.into_iter().map(|trace| trace.id.to_string()).collect());
+        }
+        let range = TimeRange { from: Some(week.start()), to: Some(week.end()) };
+        let found = self.remote_week(range).await?;
+        let known = found.iter().map(|trace| trace.id.to_string());
+        Ok(known.filter(|id| traces.contains(id)).collect())
+    }
+
+    /// Returns the newest traces of a category among those of a query; `None` on a server, whose
+    /// traces have no pages here.
+    pub(super) async fn traces_of_category(
+        &self,
+        query: SignalQuery,
+        category: Category,
+        limit: usize,
+    ) -> ReviewSiteResult<Option<Vec<TraceId>>> {
+        match &self.source {
+            Source::Local(telemetry, _) => {
+                Ok(Some(telemetry.traces_of_category(query, category, limit).await?))
+            }
+            Source::Remote(_) => Ok(None),
+        }
+    }
+
     /// The traces of a server's week that a query asks for.
     async fn matching(&self, query: &SignalQuery) -> ReviewSiteResult<Vec<RemoteTrace>> {
-        let environment = query.environment.as_deref().map(Environment::normalise);
+        let environments: Vec<_> =
+            query.environments.iter().map(|name| Environment::normalise(name)).collect();
         let is_asked = |trace: &&RemoteTrace| {
             let found = &trace.candidate;
             query.agent.has(trace.agent.as_deref())
-                && environment.as_ref().is_none_or(|wanted| wanted.as_str() == found.environment)
+                && (environments.is_empty()
+                    || environments.iter().any(|wanted| wanted.as_str() == found.environment))
                 && query
                     .release
                     .as_ref()
@@ -259,6 +296,12 @@ impl ReviewSite {
         }
         let between = TimeWindow { from: range.from, to: range.to };
         let mut traces = self.traces(between).await?;
+        // As here: the run of a dataset item is no traffic, whatever its environment.
+        if let Some(client) = self.client() {
+            for run in langfuse::queues::run_traces(client, between).await? {
+                traces.remove(&run);
+            }
+        }
         // Signals come after their trace, at any time.
         let since = TimeWindow { from: range.from, to: None };
         for name in [THUMBS, QUALITY, CORRECTNESS] {

@@ -27,6 +27,8 @@ pub struct ReviewTarget {
     pub agent: Option<String>,
     /// The traces.
     pub scope: AgentScope,
+    /// Its environments; all when empty.
+    pub environments: Vec<String>,
     /// Name of the queue.
     pub queue: String,
     pub plan: ReviewPlan,
@@ -83,7 +85,7 @@ pub fn traces_of(project: &ProjectId, week: &Week, agent: AgentScope) -> SignalQ
         project: project.clone(),
         range: range(week),
         agent,
-        environment: None,
+        environments: Vec::new(),
         release: None,
     }
 }
@@ -125,6 +127,7 @@ fn unnamed() -> ReviewTarget {
     ReviewTarget {
         agent: None,
         scope: AgentScope::Unnamed,
+        environments: Vec::new(),
         queue: QUEUE.to_owned(),
         plan: ReviewPlan::default(),
         on_call: None,
@@ -147,6 +150,7 @@ async fn named(
     let names = std::iter::once(name.clone()).chain(settings.aliases.iter().cloned());
     Ok(ReviewTarget {
         scope: AgentScope::Named(names.collect()),
+        environments: settings.environments.clone(),
         queue: settings.queue_name(&name, agents),
         plan: plan(&settings),
         on_call,
@@ -237,7 +241,10 @@ async fn draw_new(
     let queue = catalog.ensure_queue(project.clone(), new, now).await?;
     let seed = format!("{project}/{}/{week}", target.queue);
     let draw = site.draw_week(DrawQuery {
-        traces: traces_of(project, week, target.scope.clone()),
+        traces: SignalQuery {
+            environments: target.environments.clone(),
+            ..traces_of(project, week, target.scope.clone())
+        },
         plan: target.plan,
         seed,
     });
@@ -247,6 +254,7 @@ async fn draw_new(
         "half_width": target.plan.half_width,
         "flagged_share": target.plan.flagged_share,
         "spot_share": target.plan.spot_share,
+        "environments": target.environments,
         "planned_half_width": draw.half_width,
     });
     let of = QueueId { project: project.clone(), queue: queue.id };

@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::id::TraceId;
+use ratchet_core::review::category::Category;
 use ratchet_core::review::draw::DrawnTrace;
 use ratchet_core::review::metrics::WeekFacts;
 use ratchet_core::review::week_facts::{Cut, DrawnWeek, TraceAnswer, WeekInput};
@@ -9,8 +10,10 @@ use ratchet_core::review::weekly::{MetricsScope, MonthAccuracy, WeeklyMetrics};
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreResult;
 use ratchet_store::catalog::{REVIEW, SourcedItem, StoredDraw};
+use ratchet_store::project::ProjectId;
 use ratchet_store::review_signals::{AgentScope, ReviewedSignal, SignalQuery, WeekSignals};
 
+use super::failure_patterns;
 use super::known_agents::KnownAgents;
 use super::review_site::{ReviewSite, ReviewSiteResult};
 use super::weekly_draw::traces_of;
@@ -31,6 +34,23 @@ pub struct MetricsFilter {
 impl MetricsFilter {
     fn agents(&self, known: &KnownAgents) -> AgentScope {
         self.agent.as_deref().map_or(AgentScope::All, |name| known.scope(name))
+    }
+
+    /// The traces of a week that it selects. An agent's own environments count unless one is named.
+    pub(super) fn query(
+        &self,
+        project: &ProjectId,
+        week: &Week,
+        known: &KnownAgents,
+    ) -> SignalQuery {
+        let agent = self.agent.as_deref().and_then(|name| known.find(name));
+        let own = || agent.map(|agent| agent.settings.environments.clone()).unwrap_or_default();
+        let named = self.environment.clone().map(|environment| vec![environment]);
+        SignalQuery {
+            environments: named.unwrap_or_else(own),
+            release: self.release.clone(),
+            ..traces_of(project, week, self.agents(known))
+        }
     }
 
     fn cut(&self) -> Cut {
@@ -62,6 +82,22 @@ pub async fn default_week(
     Ok(if seen.is_empty() { Week::of(now, zone) } else { last })
 }
 
+/// Returns the newest traces of a week that are in a category now, as many as a limit allows; `None`
+/// if they are on another server.
+///
+/// # Errors
+/// Fails if the traces cannot be read.
+pub async fn traces_of_category(
+    site: &ReviewSite,
+    (week, filter): (&Week, &MetricsFilter),
+    category: Category,
+    limit: usize,
+) -> ReviewSiteResult<Option<Vec<TraceId>>> {
+    let known = KnownAgents::read(site).await?;
+    let query = filter.query(&site.project, week, &known);
+    site.traces_of_category(query, category, limit).await
+}
+
 /// Returns the metrics of a week, compared with the week before.
 ///
 /// # Errors
@@ -71,7 +107,10 @@ pub async fn metrics(
     week: &Week,
     filter: &MetricsFilter,
 ) -> ReviewSiteResult<WeeklyMetrics> {
-    let facts = week_facts(site, week, filter).await?;
+    let mut facts = week_facts(site, week, filter).await?;
+    let agents = KnownAgents::read(site).await?;
+    let of = (&filter.agents(&agents), &filter.cut());
+    facts.new_patterns = failure_patterns::new_patterns(site, week, of, &facts.failed).await?;
     let before = week_facts(site, &week.before(), filter).await?;
     let (first, last) = week.days();
     let scope = MetricsScope {
@@ -97,18 +136,33 @@ async fn week_facts(
     let agent = filter.agent.as_deref().and_then(|name| agents.find(name));
     let targets = agent.map(|agent| agent.settings.targets).unwrap_or_default();
     let scope = filter.agents(&agents);
-    let query = SignalQuery {
-        environment: filter.environment.clone(),
-        release: filter.release.clone(),
-        ..traces_of(project, week, scope.clone())
-    };
-    let signals = site.week_signals(query).await?;
+    let signals = site.week_signals(filter.query(project, week, &agents)).await?;
     let mut draws = site.catalog.draws(project.clone(), week.to_string()).await?;
     draws.retain(|draw| scope.has(draw.agent.as_deref()));
     let items = site.sourced_items(week.start()).await?;
     let items_added = added_in(site, week, (&items, name.as_deref())).await?;
     let input = input(signals, draws, &items, filter);
-    Ok(WeekInput { items_added, targets, ..input }.facts())
+    let deleted = deleted(site, week, &input).await?;
+    Ok(WeekInput { items_added, targets, deleted, ..input }.facts())
+}
+
+/// The drawn traces that are not there any more: nobody can review them.
+async fn deleted(
+    site: &ReviewSite,
+    week: &Week,
+    input: &WeekInput,
+) -> ReviewSiteResult<BTreeSet<String>> {
+    let open = unanswered(input);
+    if open.is_empty() {
+        return Ok(open);
+    }
+    let there = site.recorded(week, &open).await?;
+    Ok(open.into_iter().filter(|trace| !there.contains(trace)).collect())
+}
+
+fn unanswered(input: &WeekInput) -> BTreeSet<String> {
+    let drawn = input.draws.iter().flat_map(|draw| &draw.traces).map(|drawn| &drawn.trace);
+    drawn.filter(|trace| !input.answers.contains_key(*trace)).cloned().collect()
 }
 
 fn input(

@@ -21,6 +21,8 @@ mod judges;
 mod code;
 /// Verdicts as scores, and calls of models as traces.
 mod records;
+/// Verdicts against what people say, and by agent.
+mod agreement;
 /// What people do with evaluators: list, pause and resume.
 pub mod manage;
 /// Tests of evaluators, and verdicts on what was recorded before.

@@ -1,5 +1,9 @@
+/// Agreement with people.
+mod agreement;
 /// Code with several scores, and in Node.
 mod code;
+/// Delays of rules, and dead letters.
+mod delays;
 /// Outages of judges.
 mod outage;
 

@@ -1,10 +1,13 @@
 use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::catalog::account::Email;
 use ratchet_core::catalog::agent::AgentSettings;
+use ratchet_core::id::TraceId;
+use ratchet_core::record::observation::Level;
 use ratchet_core::record::score::ScoreSource;
 use ratchet_core::review::category::Category;
 use ratchet_core::review::draw::Selection;
 use ratchet_core::review::metrics::{Basis, Standing};
+use ratchet_core::review::phase_rules::RuleState;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::review::review_site::ReviewSite;
@@ -16,7 +19,7 @@ use ratchet_store::catalog::{
 };
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::PageNumber;
-use ratchet_testkit::build::{BatchBuilder, START, batch, project, score, trace};
+use ratchet_testkit::build::{BatchBuilder, START, batch, project, score, tool, trace};
 use ratchet_testkit::folder::DataFolder;
 use ratchet_testkit::recording::RecordBatch as _;
 
@@ -229,6 +232,79 @@ async fn answers_through_the_api_count_without_a_draw_and_say_so() {
     // A judge's own correctness is no person's.
     shop.answer(vec!["support-W6-9".to_owned()], ScoreSource::Eval).await;
     assert_eq!(shop.metrics(MetricsFilter::default()).await.metrics[0].raw.n, 18);
+}
+
+#[tokio::test]
+async fn an_agents_environments_select_its_traffic() {
+    let shop = Shop::open().await;
+    shop.record_example("support").await;
+    shop.record(|batch| {
+        (0..20).fold(batch, |batch, n| {
+            let tried = trace(&format!("tried-{n}")).beginning(1_000).agent("support");
+            batch.with(tried.in_environment("staging"))
+        })
+    })
+    .await;
+    let of = |environment: Option<&str>| MetricsFilter {
+        agent: Some("support".into()),
+        environment: environment.map(str::to_owned),
+        ..MetricsFilter::default()
+    };
+    assert_eq!(shop.metrics(of(None)).await.traces, 126);
+    let settings =
+        AgentSettings { environments: vec!["production".into()], ..AgentSettings::default() };
+    let catalog = shop.data.catalog();
+    catalog.save_agent(shop.id.clone(), "support".into(), settings, START).await.unwrap();
+    assert_eq!(shop.draw().await[0].traces, 106, "the sample is drawn from its environments");
+    assert!(shop.drawn_traces().await.iter().all(|trace| !trace.starts_with("tried")));
+    assert_eq!(shop.metrics(of(None)).await.traces, 106);
+    assert_eq!(shop.metrics(of(Some("staging"))).await.traces, 20, "another one can be named");
+}
+
+#[tokio::test]
+async fn a_drawn_trace_that_is_deleted_does_not_keep_the_week_provisional() {
+    let shop = Shop::open().await;
+    shop.record_example("support").await;
+    shop.draw().await;
+    let mut drawn = shop.drawn_traces().await;
+    let last = drawn.pop().unwrap();
+    shop.answer(drawn, ScoreSource::Annotation).await;
+    assert!(shop.metrics(MetricsFilter::default()).await.provisional);
+    let gone = TraceId::parse(&last).unwrap();
+    shop.data.telemetry().delete_traces(shop.id.clone(), vec![gone]).await.unwrap();
+    let done = shop.metrics(MetricsFilter::default()).await;
+    assert_eq!((done.provisional, done.drawn, done.drawn_reviewed), (false, 49, 49));
+}
+
+#[tokio::test]
+async fn a_pattern_of_failures_is_new_if_no_earlier_review_has_shown_it() {
+    let mut shop = Shop::open().await;
+    shop.record_example("support").await;
+    shop.draw().await;
+    shop.answer(shop.drawn_traces().await, ScoreSource::Annotation).await;
+    let rule = async |shop: &Shop| {
+        let metrics = shop.metrics(MetricsFilter::default()).await;
+        metrics.signals.into_iter().find(|rule| rule.name == "new-failure-pattern").unwrap()
+    };
+    let first = rule(&shop).await;
+    assert_eq!(first.state, RuleState::Unknown, "there is no earlier review");
+    shop.next_week();
+    shop.record(|batch| {
+        let at = 7 * 86_400_000 + 1_000;
+        ["W1-known", "W1-new"].into_iter().fold(batch, |batch, id| {
+            let call = tool(&format!("{id}-call")).of(id).lasting(at + 1, at + 2);
+            let call = call.named("find_order").level(Level::Error);
+            let batch = batch.with(trace(id).beginning(at).agent("support"));
+            if id == "W1-new" { batch.with(call) } else { batch }
+        })
+    })
+    .await;
+    shop.answer(vec!["W1-known".to_owned()], ScoreSource::Annotation).await;
+    let known = rule(&shop).await;
+    assert_eq!((known.state, known.found.len()), (RuleState::Off, 0), "{known:?}");
+    shop.answer(vec!["W1-new".to_owned()], ScoreSource::Annotation).await;
+    let new = rule(&shop).await;
+    assert_eq!((new.state, new.found), (RuleState::On, vec!["find_order failed".to_owned()]));
 }
 
 #[tokio::test]

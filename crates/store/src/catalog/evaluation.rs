@@ -86,7 +86,8 @@ pub struct WaitingEvaluations {
 }
 
 impl Catalog {
-    /// Enqueues evaluations of a project, in one transaction.
+    /// Enqueues evaluations of a project, in one transaction. A dead letter of the same id returns to
+    /// the queue: its record has changed, or a person asks for it again.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -235,9 +236,15 @@ fn enqueue(
     if job::enqueue(tx, project, new, now)? {
         return Ok(EnqueuedEvaluation::New);
     }
-    let known = job::one(tx, project, new.kind, &new.id)?;
-    let is_leased = matches!(known.map(|job| job.state.phase), Some(JobPhase::Leased { .. }));
-    Ok(if is_leased { EnqueuedEvaluation::Running } else { EnqueuedEvaluation::Waiting })
+    let Some(known) = job::one(tx, project, new.kind, &new.id)? else {
+        return Ok(EnqueuedEvaluation::Waiting);
+    };
+    match known.state.phase {
+        JobPhase::Leased { .. } => Ok(EnqueuedEvaluation::Running),
+        // What failed for good may succeed on what is recorded now.
+        JobPhase::Dead => job::revive(tx, &known, new, now).map(|()| EnqueuedEvaluation::New),
+        JobPhase::Queued { .. } | JobPhase::Done => Ok(EnqueuedEvaluation::Waiting),
+    }
 }
 
 fn finish(tx: &Tx<'_>, finished: &FinishedEvaluation, now: Timestamp) -> StoreResult<()> {

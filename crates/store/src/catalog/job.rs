@@ -25,7 +25,7 @@ pub(super) use claim::{claim_one, claim_some, expire_all, grant};
 use rows::{COLUMNS, read};
 pub(super) use rows::{
     JobOrder, complete, delete_group, enqueue, fail, forget, hold, of_group, one, prune, release,
-    remove, renew, save, select,
+    remove, renew, revive, save, select,
 };
 
 /// A job to enqueue.

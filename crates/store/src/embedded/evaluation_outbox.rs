@@ -5,12 +5,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use ratchet_core::id::TraceId;
 use ratchet_core::time::Timestamp;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::TelemetryDb;
 use super::column::{Column, column_value};
 use super::writer::Writer;
-use crate::evaluation::ChangedTrace;
+use crate::evaluation::{ChangedTrace, LastChange};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -71,18 +71,22 @@ impl TelemetryDb {
         self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }
 
-    /// See `Telemetry::has_changed`.
-    pub(crate) async fn has_changed(
+    /// See `Telemetry::last_change`.
+    pub(crate) async fn last_change(
         &self,
         project: ProjectId,
         trace: TraceId,
-    ) -> StoreResult<bool> {
-        let query = move |db: &Connection| -> rusqlite::Result<bool> {
-            let sql = "SELECT EXISTS (SELECT 1 FROM project p CROSS JOIN trace t \
-                       ON t.project = p.no AND t.id = ? CROSS JOIN evaluation_outbox o \
-                       ON o.trace = t.no WHERE p.id = ?)";
+    ) -> StoreResult<Option<LastChange>> {
+        let query = move |db: &Connection| -> rusqlite::Result<Option<LastChange>> {
+            let sql = "SELECT t.updated_at, o.trace IS NOT NULL FROM project p CROSS JOIN trace t \
+                       ON t.project = p.no AND t.id = ? LEFT JOIN evaluation_outbox o \
+                       ON o.trace = t.no WHERE p.id = ?";
             let values = params![Column(&trace), project.as_str()];
-            db.prepare_cached(sql)?.query_row(values, |row| row.get(0))
+            let read = |row: &Row<'_>| {
+                let at = row.get::<_, Column<Timestamp>>(0)?.0;
+                Ok(LastChange { at, is_in_outbox: row.get(1)? })
+            };
+            db.prepare_cached(sql)?.query_row(values, read).optional()
         };
         self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }

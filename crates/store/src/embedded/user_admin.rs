@@ -1,5 +1,6 @@
 use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::record::session::Session;
+use ratchet_core::review::category::Category;
 use ratchet_core::review::draw::WeekDraw;
 
 use super::{TelemetryDb, read};
@@ -66,6 +67,16 @@ impl TelemetryDb {
 
     pub(crate) async fn week_signals(&self, query: SignalQuery) -> StoreResult<WeekSignals> {
         let read = move |db: &_| read::review_signals::signals(db, &query);
+        self.shared.readers.read(move |db| read(db).map_err(StoreError::database)).await
+    }
+
+    pub(crate) async fn traces_of_category(
+        &self,
+        query: SignalQuery,
+        category: Category,
+        limit: usize,
+    ) -> StoreResult<Vec<TraceId>> {
+        let read = move |db: &_| read::review_signals::of_category(db, &query, category, limit);
         self.shared.readers.read(move |db| read(db).map_err(StoreError::database)).await
     }
 

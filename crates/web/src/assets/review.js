@@ -60,42 +60,99 @@ function keep(answers) {
   else localStorage.removeItem(WAITING);
 }
 
-/** Sends an answer; gives the address to go on to, or what is wrong with it. Throws without a server. */
+const unsent = () => waiting().filter((answer) => !answer.problem);
+const remove = (key) => keep(waiting().filter((answer) => answer.key !== key));
+const change = (key, changed) => keep(waiting().map((answer) => (answer.key === key ? { ...answer, ...changed } : answer)));
+
+/** Sends an answer; gives the address to go on to, or what is wrong with it. Throws where a later attempt may succeed. */
 async function send({ action, body }) {
   const response = await fetch(action, { method: "POST", body: new URLSearchParams(body), headers: { accept: "text/html" } });
-  if (response.status >= 500) throw new Error(String(response.status));
+  if (response.status >= 500 || [408, 429].includes(response.status)) throw new Error(String(response.status));
   const text = await response.text();
+  if (response.redirected && !new URL(response.url).pathname.includes("/queues/")) {
+    return { problem: "you are signed out; sign in and send it again" };
+  }
   if (response.redirected) return { next: response.url };
   const page = new DOMParser().parseFromString(text, "text/html");
   return { problem: page.querySelector(".wrong, .lead")?.textContent ?? `the server returned ${response.status}` };
 }
 
+/** What an answer says, without the fields that belong to the form. */
+function said({ about, body }) {
+  const own = ["form_token", "attempt", "lease", "seconds", "expected_output"];
+  const fields = body.filter(([name, value]) => !own.includes(name) && value);
+  return [about, ...fields.map(([name, value]) => `${name}: ${value}`)].filter(Boolean).join(", ");
+}
+
+function button(label, act) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.className = "button";
+  made.textContent = label;
+  made.addEventListener("click", act);
+  return made;
+}
+
+/** Lists the answers that the server refused: each stays in this browser until it is sent or discarded. */
+function showRefused() {
+  document.querySelector("[data-refused]")?.remove();
+  const refused = waiting().filter((answer) => answer.problem);
+  if (!refused.length) return;
+  const list = document.createElement("section");
+  list.dataset.refused = "";
+  list.className = "review-refused";
+  list.setAttribute("aria-label", "Answers that are not saved");
+  for (const answer of refused) {
+    const line = document.createElement("p");
+    line.append(`Not saved: ${answer.problem}. Kept in this browser: ${said(answer)} `);
+    line.append(button("Send again", () => sendAgain(answer)), " ", button("Discard", () => discard(answer)));
+    list.append(line);
+  }
+  document.querySelector("main")?.prepend(list);
+}
+
+/** Sends a refused answer with the token of this page: the old one may be the reason. */
+function sendAgain({ key, body }) {
+  const token = document.querySelector("[name=form_token]")?.value;
+  const fresh = body.map(([name, value]) => [name, name === "form_token" && token ? token : value]);
+  change(key, { body: fresh, problem: undefined });
+  flush();
+}
+
+function discard({ key }) {
+  remove(key);
+  showRefused();
+}
+
 let isSending = false;
 
-/** Sends what waits, in order, and goes on to the next item when all is sent. */
+/** Sends what waits, in order, and goes on to the next item when all is sent. A refused answer holds up no other. */
 async function flush() {
-  if (isSending || !waiting().length) return;
+  if (isSending || !unsent().length) return;
   isSending = true;
-  let last;
+  let next;
   try {
-    while (waiting().length) {
-      const [first] = waiting();
-      last = await send(first);
-      keep(waiting().slice(1));
-      if (last.problem) break;
+    while (unsent().length) {
+      const [first] = unsent();
+      const done = await send(first);
+      if (done.problem) change(first.key, { problem: done.problem });
+      else remove(first.key);
+      next = done.next ?? next;
     }
   } catch {
-    const number = waiting().length;
+    const number = unsent().length;
     say(`No connection. ${number === 1 ? "Your answer is" : `${number} answers are`} kept in this browser and will be sent when the server is back.`);
     setTimeout(flush, RETRY_MS);
     return;
   } finally {
     isSending = false;
   }
-  if (last?.problem) {
-    if (form) form.ariaBusy = "false";
-    say(`Not saved: ${last.problem}`);
-  } else if (last?.next) location.assign(last.next);
+  showRefused();
+  const problem = form && waiting().find((answer) => answer.action === form.getAttribute("action"))?.problem;
+  if (problem) {
+    form.ariaBusy = "false";
+    say(`Not saved: ${problem}`);
+  } else if (next) location.assign(next);
 }
 
 function submit(event) {
@@ -104,7 +161,11 @@ function submit(event) {
   form.ariaBusy = "true";
   form.querySelector("[data-seconds]").value = String(Math.max(1, Math.round((Date.now() - opened) / 1000)));
   const body = [...new FormData(form, event.submitter)].map(([name, value]) => [name, String(value)]);
-  keep([...waiting(), { action: form.getAttribute("action"), body }]);
+  const action = form.getAttribute("action");
+  const about = document.querySelector(".review-record .words")?.textContent.trim().slice(0, 60);
+  const answer = { key: `${Date.now()}-${Math.random()}`, action, about, body };
+  // A changed answer takes the place of the one that was refused.
+  keep([...waiting().filter((other) => !(other.problem && other.action === action)), answer]);
   flush();
 }
 
@@ -177,4 +238,7 @@ if (form) {
   setInterval(heartbeat, Number(form.dataset.heartbeatSeconds) * 1000);
 }
 window.addEventListener("online", flush);
+// Answers that an earlier version of this page kept have no key.
+keep(waiting().map((answer, nth) => ({ key: `kept-${nth}`, ...answer })));
+showRefused();
 flush();

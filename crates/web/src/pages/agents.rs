@@ -188,7 +188,11 @@ const LISTS: [FormField<'_>; 4] = [
         label: "On call",
         hint: "One person per line, by email address; each has a week in turn.",
     },
-    FormField { name: "environments", label: "Environments", hint: "One per line." },
+    FormField {
+        name: "environments",
+        label: "Environments",
+        hint: "One per line; only their traces are drawn and measured.",
+    },
     FormField { name: "datasets", label: "Datasets", hint: "One per line." },
 ];
 const NUMBERS: [FormField<'_>; 8] = [

@@ -43,11 +43,14 @@ pub(super) fn routes() -> Router<Web> {
 }
 
 async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
-    let all = manage::list(&web.store, &ctx.project_id(), ctx.now).await?;
+    let agent = ctx.scope.agent.as_deref();
+    let all = manage::list_of(&web.store, &ctx.project_id(), agent, ctx.now).await?;
     let active = all.iter().filter(|one| one.state == EvaluatorState::Active).count();
     let mut page = Page::new(Section::Evaluators, "Evaluators");
-    page.summary =
-        html! { (active) " of " (all.len()) " active: they judge traces as they arrive." };
+    page.summary = html! {
+        (active) " of " (all.len()) " active: they judge traces as they arrive."
+        @if let Some(agent) = agent { " Verdicts and agreement are those about " bdi { (agent) } "." }
+    };
     page.body = html! {
         @if all.is_empty() { (nothing(&ctx)) } @else { (overview(&all, &ctx)) }
         (add::section(&ctx, &all))
@@ -84,6 +87,7 @@ fn overview(all: &[EvaluatorOverview], ctx: &RequestContext) -> Markup {
         Column::text("State"),
         Column::text("Judge"),
         Column::number("Judged, 24 h"),
+        Column::number("Per hour"),
         Column::number("Waiting"),
         Column::number("Mean lag"),
         Column::number("Failed, 24 h"),
@@ -97,7 +101,8 @@ fn overview(all: &[EvaluatorOverview], ctx: &RequestContext) -> Markup {
             html! { bdi { (one.evaluator.name) } },
             state(&one.state),
             html! { (one.judge().unwrap_or_else(|| "none".to_owned())) },
-            html! { (figure::grouped(one.last_day.judged)) },
+            html! { (figure::grouped(one.judged_of_agent.unwrap_or(one.last_day.judged))) },
+            html! { (figure::number(one.judged_per_hour())) },
             html! { (figure::grouped(one.queue.waiting)) },
             lag(one),
             html! { (figure::grouped(one.last_day.failed)) },
@@ -160,7 +165,8 @@ async fn show(
 }
 
 async fn find(web: &Web, ctx: &RequestContext, id: &str) -> PageResult<EvaluatorOverview> {
-    let all = manage::list(&web.store, &ctx.project_id(), ctx.now).await?;
+    let agent = ctx.scope.agent.as_deref();
+    let all = manage::list_of(&web.store, &ctx.project_id(), agent, ctx.now).await?;
     let one = all.into_iter().find(|one| one.evaluator.id == id);
     one.ok_or_else(|| PageError::NotFound("evaluator not found".to_owned()))
 }
@@ -191,7 +197,12 @@ fn facts(one: &EvaluatorOverview) -> Markup {
             dt { "State" } dd { (state(&one.state)) }
             dt { "Judge" } dd { (one.judge().unwrap_or_else(|| "none".to_owned())) }
             dt { "Score" } dd { bdi { (one.score_name()) } }
-            dt { "Judged, last 24 h" } dd { (figure::grouped(day.judged)) }
+            dt { "Judged, last 24 h" } dd {
+                (figure::grouped(day.judged)) ", " (figure::number(one.judged_per_hour())) " per hour"
+            }
+            @if let Some(judged) = one.judged_of_agent {
+                dt { "About this agent, last 24 h" } dd { (figure::grouped(judged)) }
+            }
             dt { "Skipped, last 24 h" } dd { (figure::grouped(day.skipped)) }
             dt { "Failed attempts, last 24 h" } dd { (figure::grouped(day.failed)) }
             dt { "Model calls, last 24 h" } dd { (figure::grouped(day.calls)) }

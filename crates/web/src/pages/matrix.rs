@@ -1,5 +1,7 @@
 //! The signal matrix: users' feedback by the judge's verdict, and what each cell teaches.
 
+/// The traces of a category.
+mod cell;
 /// The split of the review sample: what it costs, and what the quarter proposes.
 mod rebalancing;
 
@@ -7,6 +9,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::{get, post};
 use maud::{Markup, html};
+use ratchet_core::calendar::Week;
 use ratchet_core::review::category::Category;
 use ratchet_core::review::metrics::{EstimateView, MetricName};
 use ratchet_core::review::weekly::{CategoryView, WeeklyMetrics, interval_text, value_text};
@@ -33,6 +36,7 @@ pub(super) fn routes() -> Router<Web> {
     Router::new()
         .route("/project/{project}/matrix", get(show))
         .route("/project/{project}/matrix/split", post(rebalancing::accept))
+        .route("/project/{project}/matrix/category/{category}", get(cell::show))
 }
 
 async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
@@ -44,9 +48,9 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         (metrics::release_form(&ctx))
         (weeks(&week, &ctx))
         @if found.categories.is_empty() { (nothing(&ctx)) } @else {
-            (grid(&found))
+            (grid(&found, (&ctx, &week)))
             h2 { "Categories" }
-            (cells("Categories", &found.categories))
+            (cells("Categories", &found.categories, Some((&ctx, &week))))
             p.muted { (YIELD) }
             h2 { "What each category teaches" }
             dl.facts {
@@ -92,13 +96,13 @@ fn accuracy(value: &EstimateView) -> Markup {
     }
 }
 
-fn grid(found: &WeeklyMetrics) -> Markup {
+fn grid(found: &WeeklyMetrics, at: (&RequestContext, &Week)) -> Markup {
     let cell = |category: Category| {
         html! {
             b { (category.as_str()) } " "
             @match of(found, category) {
                 Some(view) => {
-                    (figure::grouped(view.population)) " traces" br;
+                    a href=(cell::link(at, category)) { (figure::grouped(view.population)) " traces" } br;
                     span.muted { "accuracy " } (accuracy(&view.accuracy))
                 },
                 None => span.muted { "no traces" },
@@ -117,12 +121,16 @@ fn grid(found: &WeeklyMetrics) -> Markup {
     table::table(&Table { caption, columns, rows, select_for: None })
 }
 
-/// Measured accuracy and yield of each category.
-fn cells(caption: &str, categories: &[CategoryView]) -> Markup {
+/// Measured accuracy and yield of each category; those of a week lead to their traces.
+fn cells(
+    caption: &str,
+    categories: &[CategoryView],
+    at: Option<(&RequestContext, &Week)>,
+) -> Markup {
     let name = MetricName::AgentAccuracy;
     let row = |view: &CategoryView| Row {
         id: view.category.as_str().to_owned(),
-        link: None,
+        link: at.map(|at| cell::link(at, view.category)),
         cells: vec![
             html! { b { (view.category.as_str()) } " " (view.title) br; span.muted { (view.signals) } },
             html! { (figure::grouped(view.population)) },

@@ -12,6 +12,7 @@ use ratchet_core::review::phase_rules::RuleState;
 use ratchet_core::review::weekly::{
     MonthAccuracy, WeeklyMetrics, change_text, interval_text, value_text,
 };
+use ratchet_stages::review::review_site::ReviewSite;
 use ratchet_stages::review::weekly_metrics::{self, MetricsFilter};
 
 use crate::components::chart::{self, OverTime, Series};
@@ -34,19 +35,23 @@ pub(super) async fn of_address(
     web: &Web,
     ctx: &RequestContext,
 ) -> PageResult<(Week, WeeklyMetrics)> {
-    let project = ctx.project_id();
-    let site = web.review_site(&project)?;
-    let zone = weekly_metrics::zone(&site).await?;
-    let week = match ctx.params.get("week") {
-        Some(day) => Week::parse(day, &zone).map_err(|why| PageError::Bad(why.to_string()))?,
-        None => weekly_metrics::default_week(&site, (&zone, ctx.now)).await?,
-    };
+    let site = web.review_site(&ctx.project_id())?;
+    let week = week_of(&site, ctx).await?;
     let metrics = weekly_metrics::metrics(&site, &week, &filter(ctx)).await?;
     Ok((week, metrics))
 }
 
+/// The week that the address names; the default one without.
+pub(super) async fn week_of(site: &ReviewSite, ctx: &RequestContext) -> PageResult<Week> {
+    let zone = weekly_metrics::zone(site).await?;
+    match ctx.params.get("week") {
+        Some(day) => Week::parse(day, &zone).map_err(|why| PageError::Bad(why.to_string())),
+        None => Ok(weekly_metrics::default_week(site, (&zone, ctx.now)).await?),
+    }
+}
+
 /// The part of the traffic that the address names.
-fn filter(ctx: &RequestContext) -> MetricsFilter {
+pub(super) fn filter(ctx: &RequestContext) -> MetricsFilter {
     MetricsFilter {
         agent: ctx.scope.agent.clone(),
         environment: ctx.scope.environment.clone(),
@@ -189,7 +194,12 @@ fn figures(metrics: &WeeklyMetrics) -> Markup {
                 html! { (figure::grouped(metric.weighted.n)) },
                 represents(&metric.weighted),
                 html! {
-                    @if let Some(predicted) = &metric.prediction_powered { (weighted(name, predicted)) }
+                    @if let Some(predicted) = &metric.prediction_powered {
+                        (weighted(name, predicted))
+                        @if predicted.represents.is_some() {
+                            " " span.muted { "of " (represents(predicted)) " of traffic" }
+                        }
+                    }
                 },
                 known(name, metric.raw.value),
                 known(name, previous),
@@ -263,7 +273,9 @@ fn signals(metrics: &WeeklyMetrics) -> Markup {
                     li {
                         @if signal.state == RuleState::On { span.badge.bad { "on" } }
                         @else { span.badge.warn { "possible" } }
-                        " " b { (signal.title) } ". " (signal.action)
+                        " " b { (signal.title) }
+                        @if !signal.found.is_empty() { ": " bdi { (signal.found.join(", ")) } }
+                        ". " (signal.action)
                     }
                 }
             }
@@ -272,19 +284,15 @@ fn signals(metrics: &WeeklyMetrics) -> Markup {
 }
 
 fn judge(metrics: &WeeklyMetrics) -> Markup {
-    let figures = [
-        ("Sensitivity", "correct traces that the judge calls good", &metrics.judge.sensitivity),
-        ("Specificity", "wrong traces that the judge calls bad", &metrics.judge.specificity),
-        (
-            "Corrected accuracy",
-            "agent accuracy by the judge's verdicts, corrected for its errors (Rogan–Gladen)",
-            &metrics.judge.corrected_accuracy,
-        ),
+    let about = [
+        "correct traces that the judge calls good",
+        "wrong traces that the judge calls bad",
+        "agent accuracy by the judge's verdicts, corrected for its errors (Rogan–Gladen)",
     ];
     html! {
         h2 { "Judge" }
         dl.facts {
-            @for (name, about, value) in figures {
+            @for ((_, name, value), about) in metrics.judge.figures().into_iter().zip(about) {
                 dt { (name) }
                 dd {
                     (weighted(MetricName::JudgeAccuracy, value)) " " span.muted { (about) }
@@ -354,7 +362,7 @@ pub(super) fn link(ctx: &RequestContext, week: &Week) -> Link {
 }
 
 /// A link to a page about the same week and traffic.
-fn to(ctx: &RequestContext, segments: &[&str], week: &Week) -> Link {
+pub(super) fn to(ctx: &RequestContext, segments: &[&str], week: &Week) -> Link {
     let link = ctx.to(segments).with("week", week.to_string());
     match ctx.params.get("release") {
         Some(release) => link.with("release", release),

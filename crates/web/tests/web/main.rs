@@ -47,6 +47,8 @@ mod seeded_project;
 mod foreign_ids;
 /// Who may see and do what.
 mod review;
+/// Cells of the matrix, and the evaluator behind them.
+mod matrix;
 /// Weeks of reviews.
 mod quarter;
 /// A version on its way to production, and back.

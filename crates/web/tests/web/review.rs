@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::catalog::annotation::{CommentedKind, ItemKind, ItemStatus};
 use ratchet_core::catalog::experiment::{ExperimentItem, ExperimentMetadata};
 use ratchet_core::catalog::review::{REVIEW_LEASE, ReviewSettings};
@@ -9,6 +10,8 @@ use ratchet_core::id::TraceId;
 use ratchet_core::payload::Payload;
 use ratchet_core::record::media::{MediaHash, MediaType};
 use ratchet_core::record::score::{Score, ScoreSource};
+use ratchet_stages::review::review_site::ReviewSite;
+use ratchet_stages::review::weekly_draw::{self, QueuePage};
 use ratchet_store::catalog::{
     FieldUpdate, MediaOwner, NewComment, NewDataset, NewMedia, NewQueue, NewQueueItem, QueueId,
     ReferenceLocation, Role,
@@ -336,6 +339,47 @@ async fn a_reviewer_sees_all_scores_and_comments_once_they_have_answered() {
 }
 
 #[tokio::test]
+async fn the_list_of_a_blind_queue_does_not_tell_what_the_judge_said() {
+    let desk = Desk::new(0, 1).await;
+    let asked = trace("t0").beginning(1_000).for_user("kim").input(text("question 0"));
+    let verdict = score("v0").of_trace("t0").on("quality").number(0.2);
+    desk.site.record(batch(&project("shop")).with(asked).with(verdict)).await;
+    let catalog = desk.site.data.catalog();
+    let site = ReviewSite::local(desk.site.data.folder(), &project("shop"));
+    let week = Week::of(START, &Zone::utc());
+    let target = weekly_draw::targets(&site, &week).await.unwrap().remove(0);
+    let report = weekly_draw::draw(&site, &week, &target, desk.site.now()).await.unwrap();
+    let QueuePage::Here(queue) = report.page else { panic!("{report:?}") };
+    let drawn = catalog.draws(id("shop"), week.to_string()).await.unwrap().remove(0);
+    let reason = drawn.traces[0].reason.clone();
+    let desk = Desk { of: QueueId { project: id("shop"), queue }, ..desk };
+    let mut ann = desk.reviewer("ann@shop.example").await;
+    let list = format!("/project/shop/queues/{}", desk.of.queue);
+    let shown = ann.get(&list).await;
+    assert!(shown.text.contains("kim") && shown.text.contains("shown after the answer"));
+    assert!(!shown.text.contains(&reason), "{reason}: {}", shown.text);
+    let given = desk.next(&mut ann).await.unwrap();
+    given.answer(&mut ann, &[("correctness", "0")]).await;
+    assert!(ann.get(&list).await.text.contains(&reason), "it is answered");
+}
+
+#[tokio::test]
+async fn earlier_messages_are_folded_on_the_review_page_of_a_reviewer() {
+    let desk = Desk::new(0, 1).await;
+    let said = r#"[{"role":"user","content":"Where is it?"},{"role":"assistant","content":"On its way."},{"role":"user","content":"question 0"}]"#;
+    let asked = trace("t0").input(Payload::Json(json(said)));
+    desk.site.record(batch(&project("shop")).with(asked)).await;
+    let (kind, object, status) = (ItemKind::Trace, "t0".to_owned(), ItemStatus::Pending);
+    let item = NewQueueItem { kind, object, status };
+    desk.site.data.catalog().add_queue_item(desk.of.clone(), item, START).await.unwrap();
+    let mut ann = desk.reviewer("ann@shop.example").await;
+    let given = desk.next(&mut ann).await.unwrap();
+    assert!(given.text.contains("2 earlier messages") && given.text.contains("On its way."));
+    // The page of the trace is not for them.
+    assert!(!given.text.contains("/traces/t0\""), "{}", given.text);
+}
+
+#[tokio::test]
 async fn an_answer_without_correctness_is_refused_and_names_the_field() {
     let desk = Desk::new(1, 1).await;
     let mut ann = desk.reviewer("ann@shop.example").await;
@@ -447,17 +491,4 @@ async fn a_reviewer_sees_pictures_in_payloads_of_their_queues_only() {
     for address in ["t0", "t0/payload", "picture", "t0/observations/g0/payload"] {
         assert_eq!(ann.get(&format!("{traces}/{address}")).await.status, 403, "{address}");
     }
-}
-
-#[tokio::test]
-async fn the_shipped_evaluator_is_added_on_its_page() {
-    let site = Site::open().await;
-    let page = "/project/shop/evaluators";
-    assert!(site.get(page).await.text.contains("Add online-quality-check"));
-    let refused = site.post(page, page, "judge=oracle").await;
-    assert_eq!(refused.status, 422);
-    assert!(refused.text.contains("value=\"oracle\""), "the input is kept: {}", refused.text);
-    assert_eq!(site.post(page, page, "judge=offline").await.status, 303);
-    let shown = site.get(page).await.text;
-    assert!(shown.contains("1 of 1 active") && !shown.contains("Add online"), "{shown}");
 }

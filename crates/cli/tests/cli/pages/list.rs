@@ -44,6 +44,7 @@ pub(super) const PAGES: &[Listed] = &[
     Listed { name: "evaluators", address: "/project/{project}/evaluators" },
     Listed { name: "evaluator", address: "/project/{project}/evaluators/{evaluator}" },
     Listed { name: "matrix", address: "/project/{project}/matrix" },
+    Listed { name: "matrix-category", address: "/project/{project}/matrix/category/W6" },
     Listed { name: "metrics", address: "/project/{project}/metrics" },
     Listed { name: "reports", address: "/project/{project}/reports" },
     Listed { name: "report", address: "/project/{project}/reports/{week}" },

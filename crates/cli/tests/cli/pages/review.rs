@@ -255,6 +255,148 @@ fn two_reviewers_at_once_never_see_the_same_item() {
 }
 
 #[test]
+fn an_answer_after_the_lease_expired_is_kept_as_a_second_review() {
+    let (stage, served) = (stage(), Served::with_queue());
+    let (ann, ben) = (stage.browser.page(), stage.browser.page());
+    opened(&served, &ann, ANN);
+    opened(&served, &ben, BEN);
+    let lost = question(&ann);
+    let action = ann.js("document.querySelector('[data-review]').getAttribute('action')");
+    let item = action.as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+    let wanted = served
+        .url(&format!("/project/{PROJECT}/queues/{}/review?item={item}", served.places["queue"]));
+    ben.open(&wanted);
+    ben.wait_for("This item is not free");
+    // Ann's browser has slept for longer than a lease.
+    served
+        .change_catalog("UPDATE job SET expires_at = 0 WHERE kind = 'review' AND phase = 'leased'");
+    ben.open(&wanted);
+    ben.wait_for("[data-review]");
+    assert_eq!(question(&ben), lost, "ben has the item now");
+    ann.press("0");
+    ann.press("Enter");
+    ann.wait_for("Saved as a second review");
+    assert_ne!(question(&ann), lost, "ann goes on to another one");
+    ben.press("1");
+    ben.press("Enter");
+    wait_for_done(&ben, 1);
+    let of_item = |score: &&Value| score["traceId"] == format!("trace-{lost}");
+    let given = given(&served, "correctness");
+    let mut values: Vec<_> =
+        given.iter().filter(of_item).filter_map(|score| score["value"].as_f64()).collect();
+    values.sort_by(f64::total_cmp);
+    assert_eq!(values, [0.0, 1.0], "both reviews are kept");
+}
+
+#[test]
+fn a_refused_answer_stays_in_the_browser_with_the_reason_until_it_is_saved() {
+    let (stage, served) = (stage(), Served::with_queue());
+    let page = stage.browser.page();
+    opened(&served, &page, ANN);
+    // The page is older than the sign-in: the server refuses its token.
+    let token = "document.querySelector('[data-review] [name=form_token]')";
+    page.js(&format!("{token}.value = 'stale'"));
+    page.press("1");
+    page.press("Enter");
+    page.wait_for("[data-refused]");
+    assert!(page.text("[data-refused]").contains("correctness: 1"));
+    assert!(page.text("[data-refused]").starts_with("Not saved: "));
+    // It is there after a reload too, and is sent with the token of the new page.
+    page.open(&served.url(&page.path()));
+    page.wait_for("[data-refused]");
+    assert!(given(&served, "correctness").is_empty());
+    page.click("[data-refused] button");
+    wait_for_done(&page, 1);
+    assert_eq!(given(&served, "correctness").len(), 1);
+    assert!(!page.shows("[data-refused]"));
+}
+
+#[test]
+fn a_long_conversation_with_tool_calls_and_verdict_fits_one_screen() {
+    let (stage, served) = (stage(), Served::with_queue());
+    served.write(|writer| seed_long(writer, &served.places["queue"]));
+    let page = stage.browser.page();
+    served.sign_in_as(&page, ANN);
+    page.size(Size::Screen);
+    let queue = &served.places["queue"];
+    page.open(&served.url(&format!("/project/{PROJECT}/queues/{queue}?status=PENDING")));
+    let item = "[...document.querySelectorAll('a.row-link')].find((a) => \
+                a.closest('tr').textContent.includes('double charge')).href";
+    let item = page.js(item);
+    page.open(item.as_str().unwrap());
+    page.wait_for("[data-review]");
+    let fits = |selector: &str| {
+        let size = format!(
+            "(({{ scrollHeight, clientHeight }}) => [scrollHeight, clientHeight])\
+             (document.querySelector('{selector}'))"
+        );
+        let size = page.js(&size);
+        assert!(size[0].as_f64() <= size[1].as_f64(), "{selector} scrolls: {size}");
+    };
+    for answered in [false, true] {
+        if answered {
+            page.press("0");
+            page.wait_for("promises a date");
+        }
+        page.settle();
+        for part in ["html", ".review-record", ".review-side", ".review-said", ".review-tools"] {
+            fits(part);
+        }
+    }
+    for shown in ["8 earlier messages", "refund_payment", "cannot promise", "Add to", "Skip"] {
+        assert!(page.text("main").contains(shown), "{shown}");
+    }
+}
+
+/// A trace as agents of shops have them: a conversation of some length, calls of tools, one of which
+/// failed, and verdicts with reasons.
+fn seed_long(writer: &Writer<'_>, queue: &str) {
+    let turns = (0..4).flat_map(|nth| {
+        [
+            json!({ "role": "user", "content": format!("Turn {nth}: my card was charged, and the \
+                parcel has not moved since Monday. What is going on with order 10{nth}7?") }),
+            json!({ "role": "assistant", "content": format!("Order 10{nth}7 is with the carrier. \
+                The last scan was in Leipzig on Monday at 14:05; it is late by two days.") }),
+        ]
+    });
+    let asked = json!({ "role": "user", "content": "I see a double charge on my statement: 49.90 on \
+        the 3rd and again on the 4th, for the same order. I have sent two mails already and nobody \
+        answered. Please refund one of the two today, and tell me when the money is back on my card." });
+    let messages: Vec<Value> = turns.chain([asked]).collect();
+    let answer = "I am sorry for the trouble, and for the mails that nobody answered. I have found both \
+        charges: one is the payment of order 1037, the other is an authorisation that was not released \
+        because the first attempt timed out. I have asked for its release and opened a ticket with our \
+        payment provider. Authorisations usually disappear within three to five working days; I cannot \
+        promise a date, because your bank decides that. You will get a mail as soon as it is confirmed.";
+    let mut events = vec![(
+        "trace-create",
+        json!({ "id": "long", "name": "refund", "userId": "customer-long", "input": messages,
+            "output": { "role": "assistant", "content": answer }, "metadata": { "agent": "support" } }),
+    )];
+    for (nth, name) in
+        ["find_order", "list_charges", "refund_payment", "open_ticket"].iter().enumerate()
+    {
+        let level = if *name == "refund_payment" { "ERROR" } else { "DEFAULT" };
+        events.push((
+            "tool-create",
+            json!({ "id": format!("long-{nth}"), "traceId": "long", "name": name, "level": level,
+                "input": { "order": "1037", "customer": "customer-long", "reason": "double charge" },
+                "output": { "status": "ok", "charges": [{ "amount": 49.9, "at": "2026-11-03" }] } }),
+        ));
+    }
+    let why = "The answer explains both charges and what happens next, but the refund call failed and the \
+        answer does not say so; it promises a date for a mail instead of the money.";
+    events.push((
+        "score-create",
+        json!({ "id": "long-quality", "traceId": "long", "name": "quality", "value": 0.45,
+            "source": "EVAL", "comment": why, "metadata": { "judge": "offline" } }),
+    ));
+    writer.record(&events);
+    let item = json!({ "objectId": "long", "objectType": "TRACE" });
+    writer.post(&format!("/api/public/annotation-queues/{queue}/items"), &item);
+}
+
+#[test]
 fn an_answer_is_taken_back_with_one_key() {
     let (stage, served) = (stage(), Served::with_queue());
     let page = stage.browser.page();

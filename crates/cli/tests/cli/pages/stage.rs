@@ -48,7 +48,7 @@ pub(super) struct Served {
     pub(super) places: Places,
     web: String,
     server: Mutex<Ratchet>,
-    _data: TempDir,
+    data: TempDir,
 }
 
 /// The stage that all tests of this moment share.
@@ -162,7 +162,20 @@ impl Served {
         let server = launch.start();
         let places = seed(&server);
         let web = server.web().to_owned();
-        Self { places, web, server: Mutex::new(server), _data: data }
+        Self { places, web, server: Mutex::new(server), data }
+    }
+
+    /// Runs SQL on the catalog while the server is up, for what only time would do.
+    #[track_caller]
+    pub(super) fn change_catalog(&self, sql: &str) {
+        let catalog = self.data.path().join("catalog.db");
+        let script = "import sqlite3, sys\n\
+                      db = sqlite3.connect(sys.argv[1], timeout=30)\n\
+                      db.execute(sys.argv[2])\n\
+                      db.commit()\n";
+        let mut python = std::process::Command::new("python3");
+        let done = python.args(["-c", script]).arg(catalog).arg(sql).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     }
 
     /// The whole address of a path.

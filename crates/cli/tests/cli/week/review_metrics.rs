@@ -40,8 +40,18 @@ fn review_metrics_have_their_contract_and_say_why_a_value_is_missing() {
     assert!(table.contains("User satisfaction") && table.contains("cannot tell"), "{table}");
     let csv = metrics(&["--csv"]);
     assert!(csv.starts_with("week,metric,raw,raw_n,weighted,lower,upper"), "{csv}");
-    assert_eq!(csv.lines().count(), 6);
-    assert!(csv.lines().next().unwrap().contains(",n,represents,ppi,"), "{csv}");
+    assert_eq!(csv.lines().count(), 9, "five metrics and three figures of the judge");
+    for name in ["judge_sensitivity", "judge_specificity", "judge_corrected_accuracy"] {
+        assert!(csv.lines().any(|line| line.starts_with(&format!("{WEEK},{name},"))), "{csv}");
+    }
+    assert!(
+        csv.lines()
+            .next()
+            .unwrap()
+            .contains(",n,represents,ppi,ppi_lower,ppi_upper,ppi_represents,")
+    );
+    assert!(table.contains("Sensitivity") && table.contains("Corrected accuracy"), "{table}");
+    assert!(table.contains("PPI REPRESENTS"), "{table}");
     assert!(table.contains("REPRESENTS") && table.contains("PPI"), "{table}");
     let satisfied = csv.lines().find(|line| line.contains("user_satisfaction")).unwrap();
     assert!(satisfied.contains(&format!(",{value},")), "{satisfied}");

@@ -40,6 +40,8 @@ fn example() -> WeekFacts {
         thumbs_down: 30,
         items_added: 12,
         targets: AgentTargets::default(),
+        new_patterns: Some(Vec::new()),
+        ..WeekFacts::default()
     }
 }
 
@@ -88,7 +90,7 @@ fn an_empty_week_says_why_and_invents_nothing() {
     assert_eq!(metrics[3].standing, Standing::NotMet);
     assert!(metrics[..3].iter().all(|metric| metric.standing == Standing::CannotTell));
     let states: Vec<_> = WeekFacts::default().signals().iter().map(|one| one.state).collect();
-    assert_eq!(states, [RuleState::Unknown; 5]);
+    assert_eq!(states, [RuleState::Unknown; 6]);
 }
 
 #[test]
@@ -108,5 +110,17 @@ fn rules_say_when_to_go_back() {
     let signals = example().signals();
     let states: Vec<_> = signals.iter().map(|signal| signal.state).collect();
     use RuleState::{Off, On};
-    assert_eq!(states, [Off, On, Off, Off, On], "{signals:?}");
+    assert_eq!(states, [Off, On, Off, Off, Off, On], "{signals:?}");
+    let patterns = vec!["find_order failed".to_owned()];
+    let found = WeekFacts { new_patterns: Some(patterns.clone()), ..example() }.signals();
+    assert_eq!((found[4].state, &found[4].found), (On, &patterns));
+}
+
+#[test]
+fn every_estimate_says_which_share_of_traffic_it_stands_for() {
+    // Half of the traffic is that of agents without a sample.
+    let half = WeekFacts { traces: 2_000, ..example() };
+    let agent = &half.metrics(None)[0];
+    near(agent.weighted.represents.unwrap(), 0.5);
+    near(agent.prediction_powered.as_ref().unwrap().represents.unwrap(), 0.5);
 }

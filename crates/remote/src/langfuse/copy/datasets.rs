@@ -14,6 +14,7 @@ use crate::langfuse::wire::json::Raw;
 use crate::langfuse::wire::maybe::Maybe;
 use crate::langfuse::wire::wire_name::WireName;
 use ratchet_core::catalog::dataset::DatasetStatus;
+use ratchet_core::time::Timestamp;
 
 use super::catalog::{advance, all, refused};
 use super::media::MediaCopy;
@@ -109,6 +110,54 @@ pub(super) async fn runs(
     }
     progress.refused += left_out.len() as u64;
     Ok(left_out)
+}
+
+/// Returns the traces of dataset runs that began since a moment.
+///
+/// # Errors
+/// Fails if a request fails.
+pub async fn traces_of_runs(
+    from: &LangfuseClient,
+    since: Timestamp,
+) -> Result<BTreeSet<String>, ClientError> {
+    let mut traces = BTreeSet::new();
+    let mut next = Some(Position::Start);
+    while let Some(at) = next {
+        let slice = from.datasets(&at).await?;
+        for dataset in &slice.rows {
+            for run in runs_of(from, dataset).await? {
+                if run.created_at.0 >= since {
+                    traces.extend(traces_of_run(from, &run).await?);
+                }
+            }
+        }
+        next = slice.next;
+    }
+    Ok(traces)
+}
+
+/// The traces of a run; none if it is gone meanwhile. Without closures, so that servers can call it
+/// from any thread.
+async fn traces_of_run(
+    from: &LangfuseClient,
+    run: &DatasetRunView,
+) -> Result<Vec<String>, ClientError> {
+    if let Some(whole) = from.dataset_run(&run.dataset_name, &run.name).await? {
+        let items = whole.content.dataset_run_items.into_iter();
+        return Ok(items.map(|item| item.trace_id).collect());
+    }
+    let mut traces = Vec::new();
+    let mut next = Some(Position::Start);
+    while let Some(at) = next {
+        let slice = match from.experiment_items(&run.id, &at).await {
+            Ok(slice) => slice,
+            Err(error) if error.status() == Some(404) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        traces.extend(slice.rows.into_iter().map(|item| item.trace_id));
+        next = slice.next;
+    }
+    Ok(traces)
 }
 
 /// The runs over a dataset. Servers of the newer era show them as experiments only.

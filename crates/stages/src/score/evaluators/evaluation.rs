@@ -26,7 +26,7 @@ use ratchet_store::project::ProjectId;
 
 use super::code::{self, CodeFailure};
 use super::intake::{EvaluationPayload, look_again};
-use super::judges::{JudgeKey, OUTAGE, OpenJudge};
+use super::judges::{CallPermit, JudgeKey, OUTAGE, OpenJudge};
 use super::material::Material;
 use super::records::{AnsweredCall, VerdictRecords, VerdictSource, is_current, score_id, written};
 use super::rules::ProjectRules;
@@ -294,30 +294,32 @@ impl EvaluationWorker {
         // The semaphore is never closed.
         let _permit = calls.acquire().await;
         let sent_at = self.pace.now();
-        if let Err(until) = self.judges.admit(key, sent_at) {
-            return Ok(EvaluationEnd::Postponed(look_again(until, sent_at)).into());
-        }
+        let permit = match self.judges.circuits.admit(key, sent_at) {
+            Ok(permit) => permit,
+            Err(until) => return Ok(EvaluationEnd::Postponed(look_again(until, sent_at)).into()),
+        };
         let ask = request(&prompt, output);
         let most = model.most(&ask);
         let (of, cap) = (subject.call(), subject.evaluator.cost_cap());
         let cap = cap.filter(|_| most.is_some() || subject.evaluator.daily_cost_cap.is_some());
         if !self.store.catalog.begin_evaluator_call(of, most, cap, sent_at).await? {
-            self.judges.answered(key);
             return Ok(EvaluationEnd::Skipped.into());
         }
         let answer = model.complete(&ask, &Budget::unlimited()).await;
         let now = self.pace.now();
         let answer = match answer {
             Ok(answer) => answer,
-            Err(error) => return Ok(self.unanswered(job, key, (&error, most))),
+            Err(error) => return Ok(self.unanswered(job, (key, permit), (&error, most))),
         };
-        self.judges.answered(key);
+        permit.answered();
         let spent = Some((most, answer.cost));
         let document = answer.json.clone().unwrap_or_default();
         match read(output, &document) {
             Ok(verdict) => {
                 let call = AnsweredCall {
-                    key: format!("{}#{}", job.id, job.state.leases),
+                    // A record that has grown gets a new job of the same id: only the time of the
+                    // call tells its trace from that of the earlier one.
+                    key: format!("{}#{}#{}", job.id, job.state.leases, sent_at.nanos()),
                     prompt: &prompt,
                     response: &answer,
                     sent_at,
@@ -336,7 +338,7 @@ impl EvaluationWorker {
     fn unanswered(
         &self,
         job: &JobRecord,
-        key: &JudgeKey,
+        (key, permit): (&JudgeKey, CallPermit<'_>),
         (error, most): (&ModelError, Option<Money>),
     ) -> Ending {
         let now = self.pace.now();
@@ -346,11 +348,11 @@ impl EvaluationWorker {
         let spent = Some((most, cost));
         match error {
             ModelError::InvalidResponse(_) | ModelError::Refused(_) => {
-                self.judges.answered(key);
+                permit.answered();
                 Ending { spent, ..invalid_answer(job, why, now).into() }
             }
             ModelError::TooLong { .. } => {
-                self.judges.answered(key);
+                permit.answered();
                 Ending { spent, ..failure(why, Retry::Never).into() }
             }
             _ => {
@@ -359,7 +361,7 @@ impl EvaluationWorker {
                     ModelError::RateLimited { retry_after } => *retry_after,
                     _ => None,
                 };
-                self.judges.failed(key, retry_after, (now, self.pace.jitter()));
+                permit.failed(retry_after, (now, self.pace.jitter()));
                 let retry = Retry::At(now.plus(self.delay(job)));
                 Ending { spent, ..failure(why, retry).into() }
             }
@@ -409,7 +411,8 @@ impl EvaluationWorker {
         Ok(known.is_some_and(|score| is_current(&score, fingerprint)))
     }
 
-    /// Returns when to look again at a trace that was written since it got its job.
+    /// Returns when to look again at a trace that was written a moment ago. The outbox waits for the
+    /// shortest delay of all rules only, and a job may be older than the last change.
     async fn unquiet(
         &self,
         subject: &Subject<'_>,
@@ -419,9 +422,14 @@ impl EvaluationWorker {
         else {
             return Ok(None);
         };
-        let project = subject.project.clone();
-        let has_changed = self.store.telemetry.has_changed(project, trace.clone()).await?;
-        Ok(has_changed.then(|| look_again(now.plus(subject.rule.delay()), now)))
+        let (project, delay) = (subject.project.clone(), subject.rule.delay());
+        let change = self.store.telemetry.last_change(project, trace.clone()).await?;
+        let Some(change) = change else { return Ok(None) };
+        let due = match change.at.plus(delay) {
+            due if due > now => Some(due),
+            _ => change.is_in_outbox.then(|| now.plus(delay)),
+        };
+        Ok(due.map(|due| look_again(due, now)))
     }
 
     fn delay(&self, job: &JobRecord) -> std::time::Duration {

@@ -38,7 +38,20 @@ pub(super) struct Judges {
     environment: Arc<dyn JobEnvironment>,
     calls_at_once: usize,
     open: Mutex<HashMap<JudgeKey, (Timestamp, Arc<OpenJudge>)>>,
-    health: Mutex<HashMap<JudgeKey, JudgeHealth>>,
+    pub(super) circuits: JudgeCircuits,
+}
+
+/// Circuit breakers: whether each judge answers.
+#[derive(Debug, Default)]
+pub(super) struct JudgeCircuits(Mutex<HashMap<JudgeKey, JudgeHealth>>);
+
+/// Permission for one call of a judge. Dropped without an outcome, because the call was not sent or
+/// was given up, it says nothing of the judge, and the next call may find out.
+#[must_use]
+pub(super) struct CallPermit<'a> {
+    circuits: &'a JudgeCircuits,
+    key: &'a JudgeKey,
+    is_probe: bool,
 }
 
 /// A judge of a project, by its name.
@@ -71,10 +84,10 @@ pub(super) struct JudgeHealth {
 }
 
 impl JudgeHealth {
-    /// Allows a call, or says when to ask again.
-    fn admit(&mut self, now: Timestamp) -> Result<(), Timestamp> {
+    /// Allows a call and returns whether it is the one that finds out, or says when to ask again.
+    fn admit(&mut self, now: Timestamp) -> Result<bool, Timestamp> {
         if self.failures == 0 {
-            return Ok(());
+            return Ok(false);
         }
         if self.until > now {
             return Err(self.until);
@@ -83,7 +96,7 @@ impl JudgeHealth {
             return Err(now.plus(OUTAGE.first));
         }
         self.is_probing = true;
-        Ok(())
+        Ok(true)
     }
 
     fn failed(&mut self, retry_after: Option<Duration>, (now, jitter): (Timestamp, f64)) {
@@ -101,7 +114,8 @@ impl JudgeHealth {
 
 impl Judges {
     pub(super) fn new(environment: Arc<dyn JobEnvironment>, calls_at_once: usize) -> Self {
-        Self { environment, calls_at_once, open: Mutex::default(), health: Mutex::default() }
+        let (open, circuits) = (Mutex::default(), JudgeCircuits::default());
+        Self { environment, calls_at_once, open, circuits }
     }
 
     /// Returns a judge; it is opened anew from time to time, because keys and files change.
@@ -149,23 +163,41 @@ impl Judges {
             Judge::HandedIn(_) => Err(invalid("judge: must answer by itself".to_owned())),
         }
     }
+}
 
+impl JudgeCircuits {
     /// Allows a call of a judge, or says when to ask again.
-    pub(super) fn admit(&self, key: &JudgeKey, now: Timestamp) -> Result<(), Timestamp> {
-        lock(&self.health).entry(key.clone()).or_default().admit(now)
+    pub(super) fn admit<'a>(
+        &'a self,
+        key: &'a JudgeKey,
+        now: Timestamp,
+    ) -> Result<CallPermit<'a>, Timestamp> {
+        let is_probe = lock(&self.0).entry(key.clone()).or_default().admit(now)?;
+        Ok(CallPermit { circuits: self, key, is_probe })
+    }
+}
+
+impl CallPermit<'_> {
+    /// The judge answered.
+    pub(super) fn answered(mut self) {
+        self.is_probe = false;
+        lock(&self.circuits.0).remove(self.key);
     }
 
-    pub(super) fn answered(&self, key: &JudgeKey) {
-        lock(&self.health).remove(key);
+    /// The judge did not answer.
+    pub(super) fn failed(mut self, retry_after: Option<Duration>, at: (Timestamp, f64)) {
+        self.is_probe = false;
+        lock(&self.circuits.0).entry(self.key.clone()).or_default().failed(retry_after, at);
     }
+}
 
-    pub(super) fn failed(
-        &self,
-        key: &JudgeKey,
-        retry_after: Option<Duration>,
-        at: (Timestamp, f64),
-    ) {
-        lock(&self.health).entry(key.clone()).or_default().failed(retry_after, at);
+impl Drop for CallPermit<'_> {
+    fn drop(&mut self) {
+        if self.is_probe
+            && let Some(health) = lock(&self.circuits.0).get_mut(self.key)
+        {
+            health.is_probing = false;
+        }
     }
 }
 
@@ -191,6 +223,21 @@ mod tests {
         assert!(health.admit(at(3)).is_err(), "the others wait for it");
         health.failed(None, (at(4), 1.0));
         assert_eq!(health.admit(at(5)), Err(at(8)), "the next rest is longer");
+    }
+
+    #[test]
+    fn a_call_that_is_never_sent_leaves_the_next_one_to_find_out() {
+        let (circuits, key) =
+            (JudgeCircuits::default(), (ProjectId::parse("p").unwrap(), "j".into()));
+        circuits.admit(&key, at(0)).unwrap().failed(None, (at(1), 1.0));
+        let probe = circuits.admit(&key, at(3)).unwrap();
+        assert!(circuits.admit(&key, at(3)).is_err(), "one finds out");
+        // The store failed before the call was counted, or the evaluator is at its cost cap.
+        drop(probe);
+        let next = circuits.admit(&key, at(3)).unwrap();
+        assert!(circuits.admit(&key, at(3)).is_err(), "the judge still counts as unreachable");
+        next.answered();
+        assert!(circuits.admit(&key, at(3)).is_ok() && circuits.admit(&key, at(3)).is_ok());
     }
 
     #[test]

@@ -3,29 +3,21 @@ use std::collections::HashSet;
 use ratchet_core::catalog::evaluator::document::{
     EvaluationRule, Evaluator, EvaluatorPause, EvaluatorState,
 };
-use ratchet_core::record::score::ScoreSource;
-use ratchet_core::stats::interval::{Estimate, share};
+use ratchet_core::stats::interval::Estimate;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{
     Catalog, Document, DocumentKind, Documents, EvaluatorActivity, WaitingEvaluations,
 };
 use ratchet_store::project::ProjectId;
-use ratchet_store::query::TimeRange;
-use ratchet_store::score_stats::{Pair, PairQuery, ScoreScope, Side};
-use ratchet_store::telemetry::Telemetry;
 use ratchet_store::{Store, StoreError, StoreResult};
 use serde::Serialize;
 
+use super::agreement::{self, PeoplesScores};
 use super::rules::{ProjectRules, RuleFilter};
 use crate::dashboards::definitions;
 
 const DAY_NANOS: i64 = 86_400_000_000_000;
-/// The score of people that verdicts are compared with.
-const HUMAN_SCORE: &str = "correctness";
-/// Scores of people that are compared at most, the newest.
-const MAX_COMPARED: u64 = 1_000;
-/// From here on a verdict says that the work is good.
-const GOOD: f64 = 0.5;
+const HOURS_A_DAY: f64 = 24.0;
 
 /// An evaluator, what it did, and what waits for it.
 #[derive(Clone, Debug)]
@@ -39,9 +31,11 @@ pub struct EvaluatorOverview {
     /// Since midnight, UTC: what counts against the cost cap.
     pub today: EvaluatorActivity,
     pub queue: WaitingEvaluations,
-    /// How often its newest verdicts say what people say of the same traces; `None` if no person has
-    /// scored what it judged.
+    /// How often the verdicts of its current version say what people say of the same records; `None`
+    /// if no person has scored what it judged.
     pub agreement: Option<Estimate>,
+    /// Verdicts of the last 24 hours about the agent that the list is cut by.
+    pub judged_of_agent: Option<u64>,
 }
 
 impl EvaluatorOverview {
@@ -56,12 +50,20 @@ impl EvaluatorOverview {
         own.unwrap_or(&self.evaluator.name)
     }
 
+    /// Verdicts per hour, over the last 24 hours.
+    pub fn judged_per_hour(&self) -> f64 {
+        as_float(self.last_day.judged) / HOURS_A_DAY
+    }
+
     /// From the last change of a record to its verdict, in seconds.
     pub fn mean_lag_seconds(&self) -> Option<f64> {
         let EvaluatorActivity { judged, lag_ms, .. } = &self.last_day;
-        let as_float = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
         (*judged > 0).then(|| as_float(*lag_ms) / as_float(*judged) / 1_000.0)
     }
+}
+
+fn as_float(count: u64) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
 /// Lists the evaluators of a project, by name.
@@ -73,6 +75,20 @@ pub async fn list(
     project: &ProjectId,
     now: Timestamp,
 ) -> StoreResult<Vec<EvaluatorOverview>> {
+    list_of(store, project, None, now).await
+}
+
+/// Lists the evaluators of a project, by name. Their agreement with people and their verdicts are
+/// cut by an agent, if one is named.
+///
+/// # Errors
+/// Fails only when the database does.
+pub async fn list_of(
+    store: &Store,
+    project: &ProjectId,
+    agent: Option<&str>,
+    now: Timestamp,
+) -> StoreResult<Vec<EvaluatorOverview>> {
     let ProjectRules { evaluators, rules } =
         ProjectRules::load(&store.catalog, project.clone()).await?;
     let midnight = Timestamp::from_nanos(now.nanos().div_euclid(DAY_NANOS) * DAY_NANOS);
@@ -82,6 +98,11 @@ pub async fn list(
     let of = |all: &[EvaluatorActivity], id: &str| {
         all.iter().find(|one| one.evaluator == id).cloned().unwrap_or_default()
     };
+    let names = match agent {
+        Some(agent) => Some(agreement::names_of(store, project, agent).await?),
+        None => None,
+    };
+    let people = PeoplesScores::read(store, project, names.as_ref()).await?;
     let mut overviews = Vec::with_capacity(evaluators.len());
     for evaluator in evaluators {
         let id = evaluator.id.clone();
@@ -93,10 +114,16 @@ pub async fn list(
             today: of(&today, &id),
             queue,
             agreement: None,
+            judged_of_agent: None,
             evaluator,
         };
-        let name = overview.score_name().to_owned();
-        overview.agreement = agreement(&store.telemetry, project, name).await?;
+        let version = overview.evaluator.latest().map_or(0, |latest| latest.version);
+        overview.agreement = people.agreement(store, project, (&id, version)).await?;
+        if let Some(names) = &names {
+            let its = (id.as_str(), overview.score_name());
+            let of = (names, now.plus_nanos(-DAY_NANOS));
+            overview.judged_of_agent = Some(agreement::judged_of(store, project, its, of).await?);
+        }
         overviews.push(overview);
     }
     overviews.sort_by(|one, other| one.evaluator.name.cmp(&other.evaluator.name));
@@ -112,27 +139,6 @@ pub fn state(evaluator: &Evaluator, rules: &[EvaluationRule]) -> EvaluatorState 
         (EvaluatorState::Active, Some(why)) => EvaluatorState::Paused("filter", why),
         (state, _) => state,
     }
-}
-
-async fn agreement(
-    telemetry: &Telemetry,
-    project: &ProjectId,
-    name: String,
-) -> StoreResult<Option<Estimate>> {
-    let scope = ScoreScope {
-        project: project.clone(),
-        range: TimeRange::default(),
-        environments: Vec::new(),
-    };
-    let human = Side { name: HUMAN_SCORE.to_owned(), source: Some(ScoreSource::Annotation) };
-    let judge = Side { name, source: Some(ScoreSource::Eval) };
-    let query = PairQuery { scope, left: human, right: judge, at_most: MAX_COMPARED };
-    let pairs = telemetry.score_pairs(query).await?.rows;
-    let good = |number: f64| number >= GOOD;
-    let both = |pair: &Pair| Some((good(pair.left.number()?), good(pair.right.number()?)));
-    let both: Vec<(bool, bool)> = pairs.iter().filter_map(both).collect();
-    let agreed = both.iter().filter(|(left, right)| left == right).count();
-    Ok(share(agreed as u64, both.len() as u64))
 }
 
 /// Error of a request about an evaluator.

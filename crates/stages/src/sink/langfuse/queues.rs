@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use ratchet_core::catalog::annotation::ItemKind;
 use ratchet_core::catalog::dataset::DatasetStatus;
+use ratchet_core::id::TraceId;
 use ratchet_core::record::score::config::{ConfigValues, ScoreConfig};
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::client::{LangfuseClient, Position};
+use ratchet_remote::langfuse::client::{LangfuseClient, Position, TimeWindow};
+use ratchet_remote::langfuse::copy;
 use ratchet_remote::langfuse::wire::queue::{QueueItemRequest, QueueRequest};
 use ratchet_remote::langfuse::wire::wire_name::WireName;
 use ratchet_store::catalog::SourcedItem;
@@ -14,6 +16,9 @@ use ratchet_store::review_signals::CORRECTNESS;
 
 use super::{score_config, score_configs};
 use crate::sink::SinkResult;
+
+/// How long a dataset run takes at most.
+const RUN_NANOS: i64 = 28 * 24 * 60 * 60 * 1_000_000_000;
 
 /// Returns the id of the queue of a name; creates it, with the score that its items are answered
 /// with.
@@ -84,6 +89,17 @@ pub(crate) async fn queue_traces(
         added += 1;
     }
     Ok(added)
+}
+
+/// Returns the traces of a time that are runs of dataset items. A run is done within four weeks of
+/// its begin.
+pub(crate) async fn run_traces(
+    client: &LangfuseClient,
+    between: TimeWindow,
+) -> SinkResult<Vec<TraceId>> {
+    let since = between.from.map_or(Timestamp::from_nanos(0), |from| from.plus_nanos(-RUN_NANOS));
+    let found = copy::traces_of_runs(client, since).await?;
+    Ok(found.iter().filter_map(|id| TraceId::parse(id).ok()).collect())
 }
 
 /// Returns the active dataset items made since a time, of datasets whose name ends so.

@@ -20,9 +20,9 @@ use super::{Evaluating, FromStart, OfflineMachine};
 
 /// A clock that tests set forward.
 #[derive(Debug)]
-struct JumpingClock {
-    steady: FromStart,
-    seconds_ahead: AtomicI64,
+pub(super) struct JumpingClock {
+    pub(super) steady: FromStart,
+    pub(super) seconds_ahead: AtomicI64,
 }
 
 impl BackoffClock for JumpingClock {

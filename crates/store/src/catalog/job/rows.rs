@@ -162,6 +162,31 @@ pub(in crate::catalog) fn select(
     tx.rows(&format!("SELECT {COLUMNS} FROM job WHERE {condition}"), values, read)
 }
 
+/// Returns a dead letter to the queue as the job that a request describes. It stays the same job:
+/// its leases go on counting.
+pub(in crate::catalog) fn revive(
+    tx: &Tx<'_>,
+    dead: &JobRecord,
+    new: &NewJob,
+    now: Timestamp,
+) -> StoreResult<()> {
+    if let Some(after) = dead.state.revive(new.run_at)
+        && save(tx, dead, after, None, now)?
+    {
+        let sql = "UPDATE job SET payload = $4, priority = $5 \
+                   WHERE project = $1 AND kind = $2 AND id = $3";
+        let values = [
+            (&dead.project).into(),
+            dead.kind.as_str().into(),
+            (&dead.id).into(),
+            (&new.payload).into(),
+            new.priority.into(),
+        ];
+        tx.execute(sql, &values)?;
+    }
+    Ok(())
+}
+
 /// Extends a lease.
 pub(in crate::catalog) fn renew(
     tx: &Tx<'_>,

@@ -1,3 +1,5 @@
+use std::collections::VecDeque;
+
 use ratchet_core::environment::{DEFAULT_ENVIRONMENT, Environment};
 use ratchet_core::id::TraceId;
 use ratchet_core::record::score::ScoreSource;
@@ -81,6 +83,23 @@ pub(in crate::embedded) fn draw(db: &Connection, query: &DrawQuery) -> rusqlite:
     Ok(sampler.finish())
 }
 
+/// The newest traces of a category.
+pub(in crate::embedded) fn of_category(
+    db: &Connection,
+    query: &SignalQuery,
+    category: Category,
+    limit: usize,
+) -> rusqlite::Result<Vec<TraceId>> {
+    let mut newest = VecDeque::new();
+    each_trace(db, query, |trace, candidate, _| {
+        if candidate.category() == category {
+            newest.push_front(trace);
+            newest.truncate(limit);
+        }
+    })?;
+    Ok(newest.into())
+}
+
 /// People's latest answers about traces.
 pub(in crate::embedded) fn answers(
     db: &Connection,
@@ -108,10 +127,12 @@ fn filter(project: i64, query: &SignalQuery) -> Where {
     let mut filter = Where::default();
     filter.and("t.project = ?", [project.into()]);
     filter.within("t.timestamp", query.range);
-    if let Some(environment) = &query.environment {
-        let normal = Environment::normalise(environment).as_str().to_owned();
-        filter
-            .and(format!("coalesce(t.environment, '{DEFAULT_ENVIRONMENT}') = ?"), [normal.into()]);
+    if !query.environments.is_empty() {
+        let marks = vec!["?"; query.environments.len()].join(", ");
+        let normal = |name: &String| Environment::normalise(name).as_str().to_owned();
+        let names: Vec<Value> = query.environments.iter().map(|name| normal(name).into()).collect();
+        let own = format!("coalesce(t.environment, '{DEFAULT_ENVIRONMENT}')");
+        filter.and(format!("{own} IN ({marks})"), names);
     }
     if let Some(release) = &query.release {
         filter.and("t.release = ?", [release.clone().into()]);

@@ -74,7 +74,7 @@ fn shown(proposal: &SplitProposal, ctx: &RequestContext) -> Markup {
             }
         }
         @if !proposal.categories.is_empty() {
-            (super::cells("Reviews of the quarter", &proposal.categories))
+            (super::cells("Reviews of the quarter", &proposal.categories, None))
             p.muted { (super::YIELD) }
         }
         (splits(proposal))

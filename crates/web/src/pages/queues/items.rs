@@ -32,6 +32,8 @@ use crate::web::Web;
 
 /// Characters of a user's name.
 const NAME: usize = 40;
+/// Of a blind queue's item that waits.
+const HIDDEN_REASON: &str = "drawn; why is shown after the answer";
 
 /// What an item is about, for people.
 #[derive(Clone, Debug, Default)]
@@ -232,10 +234,13 @@ async fn subjects(
     let mut subjects = of_traces(web, ctx, ids(ItemKind::Trace)).await?;
     subjects.extend(of_observations(web, ctx, ids(ItemKind::Observation)).await?);
     subjects.extend(of_sessions(web, ctx, (items, settings)).await?);
-    for ((kind, object), subject) in &mut subjects {
-        if *kind == ItemKind::Trace {
-            subject.reason = review::reason(web, ctx, object.clone()).await?;
-        }
+    for item in items.iter().filter(|item| item.kind == ItemKind::Trace) {
+        let reason = review::reason(web, ctx, item.object.clone()).await?;
+        // The reason tells the judge's verdict.
+        let is_hidden = settings.is_blind && item.status == ItemStatus::Pending;
+        let reason = reason.map(|why| if is_hidden { HIDDEN_REASON.to_owned() } else { why });
+        let key = (item.kind, item.object.clone());
+        subjects.entry(key).or_default().reason = reason;
     }
     Ok(subjects)
 }

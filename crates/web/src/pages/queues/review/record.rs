@@ -152,7 +152,7 @@ impl Record {
         let side = |payload: Option<&Payload>, side: Side| {
             html! {
                 @match payload {
-                    Some(payload) => { (message_preview::show(payload.as_str(), side, &trace.id, ctx)) },
+                    Some(payload) => { (message_preview::show_folded(payload.as_str(), side, &trace.id, ctx)) },
                     None => { p.muted { "No " (side.as_str()) " recorded." } },
                 }
             }
