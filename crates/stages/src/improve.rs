@@ -45,6 +45,22 @@ pub(super) struct Advice {
     pub(super) suggestions: Vec<Suggestion>,
     pub(super) origin: AdviceOrigin,
     pub(super) cost: JudgingCost,
+    /// Whether the model was not asked because that could have exceeded the budget.
+    pub(super) is_over_budget: bool,
+}
+
+/// Why a model gave no suggestions.
+struct NoAdvice {
+    why: String,
+    is_over_budget: bool,
+}
+
+impl From<&ModelError> for NoAdvice {
+    fn from(error: &ModelError) -> Self {
+        let is_over_budget = matches!(error, ModelError::OverBudget(_));
+        // All viewers of the project can read the report.
+        Self { why: error.without_reply(), is_over_budget }
+    }
 }
 
 /// The data of a week that suggestions are based on.
@@ -69,7 +85,7 @@ impl AdviceInput<'_> {
         is_same.then(|| Advice {
             suggestions: known.suggestions.clone(),
             origin: known.advice.clone(),
-            cost: JudgingCost::default(),
+            ..Advice::default()
         })
     }
 }
@@ -81,7 +97,7 @@ impl AdviceInput<'_> {
 pub(super) async fn advise(adviser: Option<&SuggestionModel>, shown: AdviceInput<'_>) -> Advice {
     let from_templates = |origin: AdviceOrigin, cost: JudgingCost| {
         let suggestions = suggest(shown.synthesis, shown.templates);
-        Advice { suggestions, origin, cost }
+        Advice { suggestions, origin, cost, is_over_budget: false }
     };
     let Some(adviser) = adviser else {
         return shown
@@ -95,14 +111,15 @@ pub(super) async fn advise(adviser: Option<&SuggestionModel>, shown: AdviceInput
     let origin = case.origin(&adviser.judge.name, &adviser.words);
     if let Some(known) = shown.known.filter(|known| known.advice == origin) {
         let suggestions = known.suggestions.clone();
-        return Advice { suggestions, origin, cost: JudgingCost::default() };
+        return Advice { suggestions, origin, ..Advice::default() };
     }
     let mut cost = JudgingCost::default();
     match adviser.ask(&case, &mut cost).await {
-        Ok(suggestions) => Advice { suggestions, origin, cost },
-        Err(why) => {
+        Ok(suggestions) => Advice { suggestions, origin, cost, is_over_budget: false },
+        Err(NoAdvice { why, is_over_budget }) => {
             let note = Some(format!("{} gave no suggestions: {why}", origin.by));
-            from_templates(AdviceOrigin { note, ..AdviceOrigin::default() }, cost)
+            let advice = from_templates(AdviceOrigin { note, ..AdviceOrigin::default() }, cost);
+            Advice { is_over_budget, ..advice }
         }
     }
 }
@@ -112,7 +129,7 @@ impl SuggestionModel {
         &self,
         case: &AdviceCase<'_>,
         cost: &mut JudgingCost,
-    ) -> Result<Vec<Suggestion>, String> {
+    ) -> Result<Vec<Suggestion>, NoAdvice> {
         let mut ask = LlmRequest {
             system: vec![CacheablePart::new(self.words.trim())],
             response_format: ResponseFormat::Json(case.schema()),
@@ -135,8 +152,7 @@ impl SuggestionModel {
                 Err(ModelError::InvalidResponse(bad)) => (bad.said, vec![bad.why]),
                 Err(error) => {
                     tracing::warn!(%error, "a model was asked for suggestions in vain");
-                    // All viewers of the project can read the report.
-                    return Err(error.without_reply());
+                    return Err(NoAdvice::from(&error));
                 }
             };
             let repair = judge_prompt::repair(&wrong);
@@ -144,6 +160,7 @@ impl SuggestionModel {
             ask.turns.push(Turn::User(vec![CacheablePart::new(repair)]));
             faults = wrong;
         }
-        Err(format!("no usable answer in {} attempts: {}", REPAIRS + 1, faults.join("; ")))
+        let why = format!("no usable answer in {} attempts: {}", REPAIRS + 1, faults.join("; "));
+        Err(NoAdvice { why, is_over_budget: false })
     }
 }

@@ -78,6 +78,14 @@ pub enum ReviewError {
     NoCriterion(String),
 }
 
+/// Criteria as a model wrote them.
+#[derive(Clone, Debug, Default)]
+pub struct RewrittenDrafts {
+    pub drafts: Vec<CriterionDraft>,
+    /// Whether the model was not asked for all because that could have exceeded the budget.
+    pub is_over_budget: bool,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct JudgeSelection<'a> {
     /// The dataset that people's labels are in.
@@ -241,7 +249,8 @@ impl LabelComparison {
         beyond.filter_map(draft).collect()
     }
 
-    /// The same criteria, written by a model that is shown the disagreements.
+    /// The same criteria, written by a model that is shown the disagreements; those that the budget
+    /// does not allow are the template's.
     ///
     /// # Errors
     /// Fails if the model call fails, or if its response is no valid criterion.
@@ -250,8 +259,8 @@ impl LabelComparison {
         model: &Model,
         budget: &Budget,
         (rubric, calibration): (&Rubric, &Calibration),
-    ) -> Result<Vec<CriterionDraft>, ReviewError> {
-        let mut drafts = Vec::new();
+    ) -> Result<RewrittenDrafts, ReviewError> {
+        let mut rewritten = RewrittenDrafts::default();
         for agreement in &calibration.dimensions {
             let beyond = agreement.exceeds(calibration.threshold);
             let Some(dimension) = rubric.dimension(&agreement.dimension).filter(|_| beyond) else {
@@ -262,12 +271,19 @@ impl LabelComparison {
                 system: vec![CacheablePart::new(draft::REWRITING)],
                 ..LlmRequest::new(draft::question(dimension, agreement, &examples))
             };
-            let answer = model.complete(&ask, budget).await?;
-            let draft =
-                draft::rewritten(dimension, &answer.text).map_err(ReviewError::NoCriterion)?;
-            drafts.push(draft);
+            let draft = match model.complete(&ask, budget).await {
+                Ok(answer) => {
+                    draft::rewritten(dimension, &answer.text).map_err(ReviewError::NoCriterion)?
+                }
+                Err(ModelError::OverBudget(_)) => {
+                    rewritten.is_over_budget = true;
+                    draft::criterion(dimension, agreement, &examples)
+                }
+                Err(error) => return Err(error.into()),
+            };
+            rewritten.drafts.push(draft);
         }
-        Ok(drafts)
+        Ok(rewritten)
     }
 
     /// The sessions of which both think differently, in their own words.

@@ -82,6 +82,8 @@ pub struct WeekDone {
     pub saved: SavedReport,
     /// What asking for suggestions cost.
     pub advice_cost: JudgingCost,
+    /// Whether no model was asked for suggestions because that could have exceeded the budget.
+    pub is_advice_cut: bool,
 }
 
 /// Why there is no report.
@@ -132,7 +134,7 @@ pub async fn report(
         templates: &request.templates,
         known: known.as_ref(),
     };
-    let Advice { mut suggestions, origin, cost } =
+    let Advice { mut suggestions, origin, cost, is_over_budget } =
         crate::improve::advise(request.adviser.as_ref(), shown).await;
     let tracked = archive.suggestions().await?;
     let earlier = tracked.iter().map(|kept| &kept.suggestion);
@@ -171,7 +173,7 @@ pub async fn report(
         // The report of a week is that of the whole project.
         false => SavedReport { effect: ReportEffect::Same, suggestions: Vec::new() },
     };
-    Ok(WeekDone { report, saved, advice_cost: cost })
+    Ok(WeekDone { report, saved, advice_cost: cost, is_advice_cut: is_over_budget })
 }
 
 /// Adds to marks what is recorded of their sessions, and leaves only those of the scope. Returns what

@@ -6,11 +6,12 @@ pub(crate) mod report;
 use std::path::PathBuf;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 
 use crate::claude::program;
 use crate::claude::watchdog::Supervision;
 use crate::error::ModelError;
+use crate::http::{MAX_BYTES, MAX_STREAM_BYTES};
 use crate::provider::{Listener, ProviderRequest};
 use crate::response::ProviderResponse;
 use crate::temp_folder::TempFolder;
@@ -18,8 +19,6 @@ use report::Report;
 
 /// The maximum length of stderr in an error text.
 const MAX_STDERR_BYTES: u64 = 2_000;
-/// The maximum size of stdout, in bytes.
-const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Why a call is ended whose supervisor is gone.
 const LOST_SUPERVISOR: &str = "claude: the process that supervises it has ended";
@@ -115,13 +114,13 @@ impl ClaudeProgram {
     }
 }
 
-/// Writes the prompt to a running program and reads its output to the end.
+/// Writes the prompt to a running program and reads its output to the end. A program whose output
+/// exceeds the limit is killed, as its `Child` is dropped.
 async fn run(
     mut child: Child,
     request_body: String,
-    mut listener: Listener<'_>,
+    listener: Listener<'_>,
 ) -> Result<ProviderResponse, ModelError> {
-    let broken = |why: std::io::Error| ModelError::CutStream(format!("claude: {why}"));
     let (Some(mut stdin), Some(stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
@@ -131,26 +130,48 @@ async fn run(
         // A program that closes stdin early reports the reason on stdout or stderr.
         drop(stdin.write_all(request_body.as_bytes()).await);
         drop(stdin);
+        Ok::<(), ModelError>(())
     };
-    let mut report = Report::default();
-    let read_output = async {
-        let mut lines = BufReader::new(stdout.take(MAX_BYTES)).lines();
-        while let Some(line) = lines.next_line().await? {
-            let pieces: Listener<'_> = match &mut listener {
-                Some(listener) => Some(&mut **listener),
-                None => None,
-            };
-            report.take(&line, pieces);
-        }
-        Ok(())
-    };
-    let mut complaint = String::new();
-    let mut complaints = stderr.take(MAX_STDERR_BYTES);
-    let read_stderr = complaints.read_to_string(&mut complaint);
-    let ((), output_read, stderr_read) = tokio::join!(write_prompt, read_output, read_stderr);
-    output_read.map_err(broken)?;
-    // Output that is not UTF-8 is ignored.
-    drop(stderr_read);
+    let ((), report, complaint) =
+        tokio::try_join!(write_prompt, read_output(stdout, listener), read_complaint(stderr))?;
     let status = child.wait().await.map_err(broken)?;
     report.response(&format!("{}, {status}", complaint.trim()))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "an argument of map_err")]
+fn broken(why: std::io::Error) -> ModelError {
+    ModelError::CutStream(format!("claude: {why}"))
+}
+
+/// Reads stdout up to the limit for answers of other providers.
+async fn read_output(
+    stdout: ChildStdout,
+    mut listener: Listener<'_>,
+) -> Result<Report, ModelError> {
+    let limit = if listener.is_some() { MAX_STREAM_BYTES } else { MAX_BYTES };
+    let mut report = Report::default();
+    let mut lines = BufReader::new(stdout.take(limit as u64 + 1)).lines();
+    while let Some(line) = lines.next_line().await.map_err(broken)? {
+        let pieces: Listener<'_> = match &mut listener {
+            Some(listener) => Some(&mut **listener),
+            None => None,
+        };
+        report.take(&line, pieces);
+    }
+    if lines.get_ref().get_ref().limit() == 0 {
+        return Err(ModelError::MalformedResponse(format!("it has more than {limit} bytes")));
+    }
+    Ok(report)
+}
+
+/// Reads the beginning of stderr and discards the rest, so that the program never waits for a
+/// reader.
+async fn read_complaint(stderr: ChildStderr) -> Result<String, ModelError> {
+    let mut beginning = Vec::new();
+    let mut stderr = stderr.take(MAX_STDERR_BYTES);
+    // Output that cannot be read is only missing from an error text.
+    if stderr.read_to_end(&mut beginning).await.is_ok() {
+        drop(tokio::io::copy(stderr.get_mut(), &mut tokio::io::sink()).await);
+    }
+    Ok(String::from_utf8_lossy(&beginning).into_owned())
 }

@@ -12,6 +12,7 @@ use ratchet_agent::request::{CacheablePart, LlmRequest, ResponseFormat};
 use ratchet_core::money::Money;
 use ratchet_testkit::claude::real;
 use ratchet_testkit::scripted::{Failure, Reply, ScriptedModel};
+use ratchet_testkit::wait;
 use serde_json::json;
 
 use crate::kit;
@@ -23,6 +24,11 @@ struct FakeClaude {
 
 impl FakeClaude {
     fn saying(lines: &str) -> Self {
+        Self::running(lines, "")
+    }
+
+    /// Runs more commands before it prints its lines.
+    fn running(lines: &str, commands: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("lines"), lines).unwrap();
         let here = folder.path().display();
@@ -32,6 +38,7 @@ impl FakeClaude {
              for last; do case $last in *system.md) cat \"$last\" > {here}/system;; esac; done\n\
              cat > {here}/question\n\
              {{ pwd; ls -A; echo \"telemetry=$CLAUDE_CODE_ENABLE_TELEMETRY\"; }} > {here}/place\n\
+             {commands}\n\
              cat {here}/lines\n"
         );
         let path = folder.path().join("claude");
@@ -95,6 +102,28 @@ async fn text_is_streamed_as_it_arrives() {
         .await
         .unwrap();
     assert_eq!(pieces, ["{\"score\"", ":1}"]);
+}
+
+/// Eight megabytes are read, as of any other provider, and the program is killed.
+#[tokio::test]
+async fn an_answer_without_end_is_cut_off() {
+    let endless = "echo $$ > \"$(dirname \"$0\")/pid\"; exec yes '{\"type\":\"system\"}'";
+    let claude = FakeClaude::running("", endless);
+    let asked = LlmRequest::new("?");
+    let error = claude.model().complete(&asked, &Budget::unlimited()).await.unwrap_err();
+    assert!(error.to_string().contains("more than 8388608 bytes"), "{error}");
+    let process = format!("/proc/{}/cmdline", claude.noted("pid").trim());
+    // A process that was killed has no arguments, until somebody waits for it.
+    let is_gone = || fs::read(&process).map_or(true, |arguments| arguments.is_empty());
+    wait::until("the program is killed", is_gone);
+}
+
+#[tokio::test]
+async fn a_program_that_complains_at_length_still_answers() {
+    let claude = FakeClaude::running(ANSWER, "yes 'a warning' | head -c 1000000 >&2");
+    let asked = LlmRequest::new("?");
+    let answer = claude.model().complete(&asked, &Budget::unlimited()).await.unwrap();
+    assert_eq!(answer.text, "{\"score\":1}");
 }
 
 #[tokio::test]

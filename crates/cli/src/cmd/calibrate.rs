@@ -15,14 +15,15 @@ use std::collections::BTreeMap;
 use clap::Args;
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::{self, Rubric};
-use ratchet_core::quality::calibration::draft::CriterionDraft;
 use ratchet_core::quality::calibration::panel::{self, PanelDrift};
 use ratchet_core::quality::calibration::{Calibration, THRESHOLD, ThresholdResult};
 use ratchet_core::quality::label::DATASET;
 use ratchet_server::shutdown;
 use ratchet_stages::data_target::ScoringTarget;
 use ratchet_stages::review::trial::DraftTrial;
-use ratchet_stages::review::{JudgeSelection, LabelComparison, panel as panels, trial};
+use ratchet_stages::review::{
+    JudgeSelection, LabelComparison, RewrittenDrafts, panel as panels, trial,
+};
 use ratchet_stages::score::attach::Attach;
 use ratchet_stages::score::judge::Judge;
 use ratchet_stages::score::select_sessions::SessionFilter;
@@ -101,7 +102,7 @@ struct Found {
     calibration: Calibration,
     /// First requests of the sessions with the largest disagreements.
     titles: BTreeMap<SessionId, String>,
-    drafts: Vec<CriterionDraft>,
+    drafts: RewrittenDrafts,
     /// What the drafts would change, if they were tried.
     trial: Option<DraftTrial>,
     /// What came of judging the panel, if it was to be.
@@ -120,7 +121,19 @@ impl Found {
     fn outcome(&self) -> Outcome {
         let has_drifted = self.drift.iter().any(|drift| !drift.alerts().is_empty());
         let is_bad = self.calibration.target == ThresholdResult::NotMet || has_drifted;
-        if is_bad { Outcome::FoundBad } else { Outcome::Done }
+        match (self.is_over_budget(), is_bad) {
+            (true, _) => Outcome::OverBudget,
+            (false, true) => Outcome::FoundBad,
+            (false, false) => Outcome::Done,
+        }
+    }
+
+    /// Whether model calls were not made because they could have exceeded the budget.
+    fn is_over_budget(&self) -> bool {
+        self.drafts.is_over_budget
+            || self.trial.as_ref().is_some_and(|trial| trial.is_over_budget)
+            || self.sat.as_ref().is_some_and(|sat| sat.is_over_budget)
+            || self.applied.as_ref().is_some_and(|applied| applied.is_over_budget)
     }
 }
 
@@ -178,7 +191,7 @@ async fn calibrate(
     // No model reads criteria for the offline judge: it gets signal overrides, unless a model is
     // to write criteria for later.
     let drafts = match judge.signals().is_some() && args.draft_with.is_none() {
-        true => Vec::new(),
+        true => RewrittenDrafts::default(),
         false => rewrite::drafts(target, with, &held, (&rubric, &calibration)).await?,
     };
     let mut asked = request(args, &rubric, &judge);
@@ -199,8 +212,8 @@ async fn calibrate(
         shows_all: args.all,
     };
     let tries = args.revise || args.change.apply || !judge.wants_money();
-    if !found.drafts.is_empty() && tries {
-        let drafted = (&found.calibration, found.drafts.as_slice());
+    if !found.drafts.drafts.is_empty() && tries {
+        let drafted = (&found.calibration, found.drafts.drafts.as_slice());
         found.trial = Some(trial::run(ctx, &found.held, drafted, &asked).await?);
     }
     if args.change.apply && signals::save(target, args, &mut found, &judge)? {
@@ -211,7 +224,8 @@ async fn calibrate(
     if args.change.apply && success::save(target, args, &mut found)? {
         asked.judge = args.judge.open(target).await?;
     }
-    if args.change.apply && !found.drafts.is_empty() {
+    // Drafts that the budget left untested are not applied; the same command goes on.
+    if args.change.apply && !found.drafts.drafts.is_empty() && !found.is_over_budget() {
         found.applied = revise::apply(ctx, args, &found, &asked).await?;
     }
     Ok(found)

@@ -18,6 +18,7 @@ use ratchet_stages::review::sampling::{self, SamplePlan};
 use ratchet_stages::review::session_answer::{self, SessionAnswer};
 use ratchet_stages::review::session_queue;
 use ratchet_stages::review::{judge_scores, labels};
+use ratchet_stages::score::judge_factory::notations;
 use ratchet_stages::sink::{LocalSink, Sink};
 
 use self::ask::{Answer, ask};
@@ -182,6 +183,7 @@ async fn label_each(
 ) -> anyhow::Result<u64> {
     let mut typed = BufReader::new(io::stdin());
     let (mut kept, of) = (0, waiting.len());
+    let notations = notations(target.data())?;
     for (at, (session, drawn)) in waiting.into_iter().enumerate() {
         let to = (args.at.dataset.as_str(), rubric);
         let by = &args.who.by;
@@ -189,7 +191,7 @@ async fn label_each(
             print(&format!("\nSession {session} is being reviewed by someone else; skipped\n"))?;
             continue;
         };
-        let brief = brief::of(&target.source, &session).await?;
+        let brief = brief::of((&target.source, &notations), &session).await?;
         print(&format!("\nSession {session} ({} of {of})\n{brief}\n", at + 1))?;
         let (marks, why) = match ask(rubric, &mut typed, &mut io::stdout())? {
             Answer::Label { marks, why } => (marks, why),

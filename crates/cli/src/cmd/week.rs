@@ -14,9 +14,7 @@ use ratchet_server::shutdown;
 use ratchet_server::shutdown::Stop;
 use ratchet_stages::data_target::ScoringTarget;
 use ratchet_stages::score::ScoringContext;
-use ratchet_stages::weekly_report::{
-    ReportStore, SessionScoring, WeekDelivery, WeekScored, WeeklyPipeline,
-};
+use ratchet_stages::weekly_report::{ReportStore, SessionScoring, WeekDelivery, WeeklyPipeline};
 use ratchet_store::catalog::ReportEffect;
 use serde_json::{Value, json};
 
@@ -157,8 +155,7 @@ pub(crate) fn run(args: &WeekArgs) -> anyhow::Result<Outcome> {
         let work = data_target::with_scoring(&args.target, "ratchet week", async |target| {
             let delivery = Box::pin(run_week(args, target, &stop)).await?;
             print(&answer(args, &delivery)?)?;
-            let WeekScored { is_cut, failed, .. } = delivery.scoring;
-            outcome.set(match (is_cut, failed) {
+            outcome.set(match (delivery.is_cut(), delivery.scoring.failed) {
                 (true, _) => Outcome::OverBudget,
                 (false, 0) => Outcome::Done,
                 (false, _) => Outcome::FoundBad,
@@ -285,7 +282,7 @@ fn view(delivery: &WeekDelivery) -> anyhow::Result<Value> {
         "too_short": delivery.scoring.short,
         "cost": delivery.cost().total.dollars(),
         "approximate_cost": delivery.cost().approximate.dollars(),
-        "stopped_by_budget": delivery.scoring.is_cut,
+        "stopped_by_budget": delivery.is_cut(),
         "report": serde_json::to_value(&delivery.done.report)?,
         "tracked": tracked.collect::<Vec<_>>(),
     }))

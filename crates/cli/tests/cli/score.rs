@@ -10,6 +10,8 @@ mod runs;
 mod batches;
 /// Judges who are not asked but hand their verdict in.
 mod outside;
+/// Who speaks, by the user's own notations.
+mod speakers;
 mod sizes;
 /// One judge for each dimension.
 mod critics;

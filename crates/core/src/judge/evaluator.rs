@@ -150,23 +150,28 @@ pub fn judge_offline(
 ) -> Option<EvaluatorVerdict> {
     let verdict = offline::judge_with(signals, rubric, evidence, &Peers::default());
     let quality = verdict.overall(rubric)?;
-    let seen: Vec<String> = verdict.dimensions.iter().filter_map(said).collect();
-    let is_unseen = |judgement: &&Judgement| judgement.finding.value().is_none();
-    let unseen = verdict.dimensions.iter().filter(is_unseen);
-    let unseen: Vec<String> = unseen.map(|it| it.dimension.replace('_', " ")).collect();
-    let mut rationale =
-        format!("Judged by rules, without a model; no rule checks facts. {}", seen.join(" "));
-    if !unseen.is_empty() {
-        rationale.push_str(&format!(" Not observable here: {}.", unseen.join(", ")));
-    }
-    let rationale = rationale.chars().take(MAX_RATIONALE_CHARS).collect();
+    let rationale = rationale(&verdict.dimensions).chars().take(MAX_RATIONALE_CHARS).collect();
     Some(EvaluatorVerdict { name: None, value: SentValue::Number(quality), rationale })
 }
 
-fn said(judgement: &Judgement) -> Option<String> {
-    let value = judgement.finding.value()?;
-    let name = judgement.dimension.replace('_', " ");
-    Some(format!("{name} {value:.2}: {}", judgement.rationale))
+/// The marks of the dimensions, and what the rules found, each reason once. That a judge without a
+/// model gave the score is shown beside it.
+fn rationale(dimensions: &[Judgement]) -> String {
+    let (mut marks, mut reasons) = (Vec::new(), Vec::<String>::new());
+    for judgement in dimensions {
+        let Some(value) = judgement.finding.value() else { continue };
+        marks.push(format!("{} {value:.2}", judgement.dimension.replace('_', " ")));
+        for reason in judgement.rationale.trim_end_matches('.').split("; ") {
+            let mut reason = reason.to_owned();
+            if let Some(first) = reason.get_mut(..1) {
+                first.make_ascii_lowercase();
+            }
+            if !reasons.contains(&reason) {
+                reasons.push(reason);
+            }
+        }
+    }
+    format!("{}: {}.", marks.join(", "), reasons.join("; "))
 }
 
 #[cfg(test)]

@@ -23,6 +23,8 @@ use sha2::{Digest, Sha256};
 
 use crate::judge::chunk::{self, Chunk, ChunkLimits};
 use crate::judge::evidence::{Evidence, TaskContext};
+use crate::judge::notations::Notations;
+use crate::judge::session_timeline;
 use crate::judge::verdict::{Finding, Judgement, Verdict};
 use crate::record::limit::elide;
 use crate::record::tokens::{Provenance, Tokens};
@@ -90,12 +92,12 @@ pub struct JudgePrompt {
 impl JudgeCase {
     /// Renders a session and plans its chunks.
     pub fn new(evidence: &Evidence, seed: &Seed, limits: &ChunkLimits) -> Self {
-        Self::in_project(None, evidence, seed, limits)
+        Self::in_project((None, Notations::shipped()), evidence, seed, limits)
     }
 
-    /// Renders a session of a project and plans its chunks.
+    /// Renders a session of a project, whose agents use these notations, and plans its chunks.
     pub fn in_project(
-        project: Option<&str>,
+        (project, notations): (Option<&str>, &Notations),
         evidence: &Evidence,
         seed: &Seed,
         limits: &ChunkLimits,
@@ -110,7 +112,7 @@ impl JudgeCase {
         };
         let traces: Vec<RenderedTrace> = evidence.traces.iter().zip(ranges).map(rendered).collect();
         let sizes: Vec<Tokens> = traces.iter().map(|trace| trace.tokens).collect();
-        let context_text = context_text(project, evidence);
+        let context_text = context_text(project, notations, evidence);
         let marker = Marker::apart_from(&evidence.session, seed, &[&text, &context_text]);
         let shared = shared(&marker, &context_text);
         Self { marker, shared, text, traces, chunks: chunk::plan(&sizes, limits) }
@@ -258,14 +260,14 @@ fn note(out: &mut QuotedText, judgement: &Judgement, max_bytes: usize) {
 }
 
 /// Renders the context of a session: facts and task.
-fn context_text(project: Option<&str>, evidence: &Evidence) -> String {
+fn context_text(project: Option<&str>, notations: &Notations, evidence: &Evidence) -> String {
     let mut out = QuotedText::default();
     if let Some(project) = project {
         out.line("project: ").word(project, ID_BYTES);
     }
     out.line("session: ").word(&evidence.session.to_string(), ID_BYTES);
     SessionFacts::of(evidence).write(&mut out);
-    let context = TaskContext::of(evidence);
+    let context = TaskContext::of_moves(&session_timeline::of_with(evidence, notations));
     match &context.request {
         Some(request) => {
             out.line(format_args!("first request, in trace {}:", request.trace));

@@ -64,6 +64,11 @@ impl Notations {
         &SHIPPED
     }
 
+    /// Returns a hash of the file, where it is not the built-in one.
+    pub fn own_hash(&self) -> Option<&str> {
+        (self.hash != SHIPPED.hash).then_some(self.hash.as_str())
+    }
+
     /// Parses a file of notations.
     ///
     /// # Errors

@@ -76,6 +76,13 @@ pub fn of(evidence: &Evidence) -> Vec<TimelineEvent> {
     of_with(evidence, Notations::shipped())
 }
 
+/// Returns whether a user spoke at least twice: the first message is a request, and only a later one
+/// can show what the user thinks of the work.
+pub fn has_reaction(moves: &[TimelineEvent]) -> bool {
+    let is_user = |event: &&TimelineEvent| matches!(event.act, TimelineAction::UserSays(_));
+    moves.iter().filter(is_user).nth(1).is_some()
+}
+
 /// Returns the timeline of a session by custom notations.
 pub fn of_with(evidence: &Evidence, notations: &Notations) -> Vec<TimelineEvent> {
     let mut events = reader::read(evidence, notations);

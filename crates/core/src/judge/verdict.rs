@@ -76,7 +76,21 @@ impl Finding {
     }
 }
 
+/// The dimension that only reactions of users can show.
+pub const USER_SATISFACTION: &str = "user_satisfaction";
+
 impl Verdict {
+    /// Makes user satisfaction unobservable, for a session in which no user reacted.
+    pub fn forget_satisfaction(&mut self) {
+        let of_users = |judgement: &&mut Judgement| judgement.dimension == USER_SATISFACTION;
+        for judgement in self.dimensions.iter_mut().filter(of_users) {
+            judgement.finding = Finding::NotObservable;
+            "No user spoke a second time.".clone_into(&mut judgement.rationale);
+            judgement.evidence.clear();
+            judgement.confidence = 0.0;
+        }
+    }
+
     /// Returns the judgement of a dimension.
     pub fn judgement(&self, dimension: &str) -> Option<&Judgement> {
         self.dimensions.iter().find(|judgement| judgement.dimension == dimension)

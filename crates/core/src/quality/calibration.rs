@@ -251,13 +251,13 @@ impl Agreement {
         let limits = agreement::limits(&rated);
         let problems =
             Confusion::of(2, rated.iter().map(|pair| (well(pair.human), well(pair.judge))));
-        let error = possible(agreement::mean_absolute_error(&rated), 0.0);
+        let error = agreement::mean_absolute_error(&rated);
         Self {
             dimension: name.to_owned(),
             pearson: agreement::pearson(&rated),
             spearman: agreement::spearman(&rated),
             error,
-            bias: possible(mean(&differences(&rated)), -1.0),
+            bias: agreement::bias(&rated),
             limits: limits.map(|limits| (limits.lower, limits.upper)),
             sensitivity: problems.found(0),
             specificity: problems.spared(0),
@@ -396,21 +396,6 @@ fn grade_index(scale: &Scale, value: f64) -> Option<usize> {
     let near =
         grades.iter().enumerate().min_by(|(_, a), (_, b)| far(a.value).total_cmp(&far(b.value)));
     near.map(|(at, _)| at)
-}
-
-/// Cuts an interval to the values that are possible: from `least` to 1.
-fn possible(statistic: Statistic, least: f64) -> Statistic {
-    statistic.map(|mut estimate| {
-        if let Some(interval) = &mut estimate.interval {
-            interval.lower = interval.lower.max(least);
-            interval.upper = interval.upper.min(1.0);
-        }
-        estimate
-    })
-}
-
-fn differences(pairs: &[RatingPair]) -> Vec<f64> {
-    pairs.iter().map(|pair| pair.judge - pair.human).collect()
 }
 
 fn distance(pair: RatingPair) -> f64 {

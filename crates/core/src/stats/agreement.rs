@@ -1,7 +1,11 @@
 use super::difference::SampleStats;
 use super::float;
-use super::interval::{Estimate, Interval, Z_95, mean, student_95};
+use super::interval::{Estimate, Interval, Z_95, student_95};
 use super::undefined::Undefined;
+use super::{bounded, interval};
+
+/// Equal differences still differ in the last bit.
+const SAME: f64 = 1e-12;
 
 /// The ratings of a person and a judge for the same item.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,35 +47,64 @@ pub fn spearman(pairs: &[RatingPair]) -> Result<Estimate, Undefined> {
     Ok(correlated(r, pairs.len(), 1.0 + r * r / 2.0))
 }
 
-/// Returns the mean absolute error of the judge.
+/// Returns the mean absolute error of the judge. Where all ratings lie between 0 and 1, the interval
+/// is that of [`bounded::mean`]; else it is Student's.
 ///
 /// # Errors
 /// No pairs.
 pub fn mean_absolute_error(pairs: &[RatingPair]) -> Result<Estimate, Undefined> {
-    let mut error = mean(&sides(pairs, |pair| (pair.judge - pair.human).abs()))?;
+    let distances = sides(pairs, |pair| (pair.judge - pair.human).abs());
+    if are_scores(pairs) {
+        return bounded::mean(&distances, 0.0..=1.0);
+    }
+    let mut error = interval::mean(&distances)?;
     // An error is never negative.
     error.interval = error.interval.map(|it| Interval { lower: it.lower.max(0.0), ..it });
     Ok(error)
 }
 
+/// Returns the mean difference, judge minus person, with an interval as that of the
+/// [`mean_absolute_error`].
+///
+/// # Errors
+/// No pairs.
+pub fn bias(pairs: &[RatingPair]) -> Result<Estimate, Undefined> {
+    let differences = sides(pairs, |pair| pair.judge - pair.human);
+    if are_scores(pairs) {
+        return bounded::mean(&differences, -1.0..=1.0);
+    }
+    interval::mean(&differences)
+}
+
+/// Whether all ratings lie between 0 and 1, as most scores do.
+fn are_scores(pairs: &[RatingPair]) -> bool {
+    let is_score = |rating: f64| (0.0..=1.0).contains(&rating);
+    pairs.iter().all(|pair| is_score(pair.human) && is_score(pair.judge))
+}
+
 /// Returns the bias of the judge and the limits of agreement of single ratings.
 ///
-/// The limits have the standard error of Bland and Altman (1999): it is large for few pairs.
+/// The limits have the standard error of Bland and Altman (1999): it is large for few pairs. Equal
+/// differences show none, and their limits have no interval. Limits of scores from 0 to 1 are cut to
+/// the differences that are possible.
 ///
 /// # Errors
 /// Fewer than two pairs.
 pub fn limits(pairs: &[RatingPair]) -> Result<BlandAltman, Undefined> {
     Undefined::check(pairs.len(), 2)?;
     let differences = sides(pairs, |pair| pair.judge - pair.human);
-    let bias = mean(&differences)?;
+    let bias = bias(pairs)?;
+    let possible = if are_scores(pairs) { (-1.0, 1.0) } else { (f64::MIN, f64::MAX) };
     // The textbook's 1.96, which readers of Bland–Altman plots expect.
     let deviation = SampleStats::of(&differences).and_then(|all| all.deviation).unwrap_or_default();
     let (half, n) = (1.96 * deviation, float(pairs.len()));
     let error = deviation * (1.0 / n + 1.96_f64.powi(2) / (2.0 * (n - 1.0))).sqrt();
     let off = student_95(n - 1.0) * error;
+    let cut = |value: f64| value.clamp(possible.0, possible.1);
     let limit = |value: f64| Estimate {
-        interval: Some(Interval { lower: value - off, upper: value + off }),
-        value,
+        interval: (deviation > SAME)
+            .then(|| Interval { lower: cut(value - off), upper: cut(value + off) }),
+        value: cut(value),
         n: bias.n,
     };
     Ok(BlandAltman { bias, lower: limit(bias.value - half), upper: limit(bias.value + half) })
@@ -177,6 +210,8 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use rand_chacha::ChaCha8Rng;
+    use rand_chacha::rand_core::{RngCore, SeedableRng};
 
     use super::*;
     use crate::stats::near;
@@ -207,8 +242,12 @@ mod tests {
         near(concordance(&pairs).unwrap(), 0.881_947_353_159_132_6);
         let limits = limits(&pairs).unwrap();
         near(limits.bias.value, 0.049);
-        near(limits.bias.interval.unwrap().lower, 0.009_523_499_881_528_91);
-        near(limits.bias.interval.unwrap().upper, 0.088_476_500_118_471_07);
+        let differences: Vec<f64> = pairs.iter().map(|pair| pair.judge - pair.human).collect();
+        let student = interval::mean(&differences).unwrap().interval.unwrap();
+        near(student.lower, 0.009_523_499_881_528_91);
+        near(student.upper, 0.088_476_500_118_471_07);
+        let bounded = limits.bias.interval.unwrap();
+        assert!(bounded.lower < student.lower && bounded.upper > student.upper, "{bounded:?}");
         near(limits.lower.value, -0.116_323_842_964_744_71);
         near(limits.upper.value, 0.214_323_842_964_744_7);
         near(limits.lower.interval.unwrap().lower, -0.184_948_203_163_482_1);
@@ -234,6 +273,57 @@ mod tests {
         near(pearson(&two).unwrap().value, 1.0);
         assert_eq!(pearson(&two).unwrap().interval, None, "two points are always on a line");
         near(pearson(&pairs(&[1.0, 2.0, 3.0, 4.0], &[4.0, 3.0, 2.0, 1.0])).unwrap().value, -1.0);
+    }
+
+    /// Human and judge, as they occur: grades that mostly agree, a judge that is too kind, one that
+    /// errs rarely and then much, and one that never errs but once.
+    const RATINGS: [&[(f64, f64)]; 4] = [
+        &[(0.0, 0.0), (0.4, 0.4), (0.4, 0.85), (0.85, 0.85), (0.85, 0.85), (0.85, 0.4)],
+        &[(0.0, 0.4), (0.4, 0.85), (0.85, 0.85), (1.0, 0.85)],
+        &[(1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0), (0.0, 1.0), (1.0, 0.0)],
+        &[(0.5, 0.55), (0.6, 0.62), (0.7, 0.69), (0.9, 0.2), (0.3, 0.35), (0.8, 0.84)],
+    ];
+
+    /// The intervals of a calibration contain the true error and bias as often as promised.
+    #[test]
+    fn errors_and_biases_cover() {
+        let mut random = ChaCha8Rng::seed_from_u64(15);
+        for ratings in RATINGS {
+            let all: Vec<RatingPair> =
+                ratings.iter().map(|&(human, judge)| RatingPair { human, judge }).collect();
+            let truths = [mean_absolute_error(&all), bias(&all)].map(|found| found.unwrap().value);
+            for n in [5, 8, 12, 20] {
+                let mut held = [0_usize; 2];
+                for _ in 0..1_500 {
+                    let mut draw = || all[random.next_u32() as usize % all.len()];
+                    let drawn: Vec<RatingPair> = (0..n).map(|_| draw()).collect();
+                    let found = [mean_absolute_error(&drawn), bias(&drawn)];
+                    for (held, (found, truth)) in held.iter_mut().zip(found.iter().zip(truths)) {
+                        let Interval { lower, upper } = found.unwrap().interval.unwrap();
+                        *held += usize::from((lower..=upper).contains(&truth));
+                    }
+                }
+                let shares = held.map(|held| float(held) / 1_500.0);
+                assert!(shares.iter().all(|share| *share >= 0.92), "{shares:?} at n = {n}");
+            }
+        }
+    }
+
+    /// Two sessions, or many that agree exactly, do not prove that all others agree.
+    #[test]
+    fn equal_ratings_have_wide_intervals_and_no_impossible_limits() {
+        for n in [2, 5, 20] {
+            let same = pairs(&vec![0.8; n], &vec![0.8; n]);
+            let error = mean_absolute_error(&same).unwrap().interval.unwrap();
+            assert!(error.lower == 0.0 && error.upper > 1.0 / float(n), "{error:?} at n = {n}");
+            let limits = limits(&same).unwrap();
+            let bias = limits.bias.interval.unwrap();
+            assert!(bias.lower < -0.1 && bias.upper > 0.1, "{bias:?} at n = {n}");
+            assert_eq!((limits.lower.interval, limits.upper.interval), (None, None));
+        }
+        let apart = limits(&pairs(&[0.0, 0.0, 0.0, 1.0], &[1.0, 1.0, 1.0, 0.0])).unwrap();
+        near(apart.upper.value, 1.0);
+        near(apart.lower.interval.unwrap().lower, -1.0);
     }
 
     proptest! {

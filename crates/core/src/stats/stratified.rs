@@ -1,8 +1,10 @@
+use std::ops::RangeInclusive;
+
 use super::agreement::RatingPair;
 use super::difference::SampleStats;
-use super::interval::{Estimate, Interval, Z_95, student_95, wilson};
+use super::interval::{Estimate, Interval, Z_95, wilson};
 use super::undefined::Undefined;
-use super::{agreement, float};
+use super::{agreement, bounded, float};
 
 /// A stratum of a population, with the values of its sample.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,22 +23,26 @@ pub struct WeightedValue<T> {
     pub found: T,
 }
 
-/// Returns the stratified mean: the mean of each stratum, weighted by its population.
+/// Returns the stratified mean of values within bounds: the mean of each stratum, weighted by its
+/// population.
 ///
-/// The interval is Student's with Satterthwaite's degrees of freedom and the finite population
-/// correction. There is none where a stratum has one sample, or a few without variance: then the
-/// sample shows no error, which is not the same as having none.
+/// The interval is the MOVER interval over that of [`bounded::mean`] in each stratum, with the finite
+/// population correction. It is valid where a stratum has few samples without variance; one with a
+/// single sample may have any mean. A single sample in all has no interval.
 ///
 /// # Errors
 /// No samples.
-pub fn mean(strata: &[Stratum]) -> Result<Estimate, Undefined> {
+pub fn mean(strata: &[Stratum], bounds: RangeInclusive<f64>) -> Result<Estimate, Undefined> {
     let kinds = Kind::all(strata)?;
-    let value = kinds.iter().map(|kind| kind.share * kind.sampled.mean).sum();
-    let interval = error(&kinds).map(|(error, freedom)| {
-        let half = if error > 0.0 { student_95(freedom) * error } else { 0.0 };
-        Interval { lower: value - half, upper: value + half }
-    });
-    Ok(Estimate { value, interval, n: looked_at(&kinds) })
+    let n = looked_at(&kinds);
+    let ends = kinds.iter().map(|kind| kind.bounded(&bounds)).collect::<Result<Vec<_>, _>>()?;
+    let found = mover(&kinds, &ends);
+    // Rounding may carry a sum of shares past the bounds.
+    let cut = |value: f64| value.clamp(*bounds.start(), *bounds.end());
+    let is_enough = n > 1 || kinds.iter().all(Kind::is_whole);
+    let interval = found.interval.filter(|_| is_enough);
+    let interval = interval.map(|it| Interval { lower: cut(it.lower), upper: cut(it.upper) });
+    Ok(Estimate { value: cut(found.value), interval, n })
 }
 
 /// Returns the stratified proportion of 0/1 values, with the MOVER interval over Wilson's of each
@@ -46,15 +52,23 @@ pub fn mean(strata: &[Stratum]) -> Result<Estimate, Undefined> {
 /// No samples.
 pub fn share(strata: &[Stratum]) -> Result<Estimate, Undefined> {
     let kinds = Kind::all(strata)?;
+    let mut estimate = mover(&kinds, &kinds.iter().map(Kind::wilson).collect::<Vec<_>>());
+    if let Some(interval) = &mut estimate.interval {
+        (interval.lower, interval.upper) = (interval.lower.max(0.0), interval.upper.min(1.0));
+    }
+    Ok(estimate)
+}
+
+/// Combines the means of strata and their intervals.
+fn mover(kinds: &[Kind<'_>], ends: &[Interval]) -> Estimate {
     let value: f64 = kinds.iter().map(|kind| kind.share * kind.sampled.mean).sum();
     let (mut below, mut above) = (0.0, 0.0);
-    for kind in &kinds {
-        let Interval { lower, upper } = kind.wilson();
+    for (kind, Interval { lower, upper }) in kinds.iter().zip(ends) {
         below += (kind.share * (kind.sampled.mean - lower)).powi(2);
         above += (kind.share * (upper - kind.sampled.mean)).powi(2);
     }
-    let (lower, upper) = ((value - below.sqrt()).max(0.0), (value + above.sqrt()).min(1.0));
-    Ok(Estimate { value, interval: Some(Interval { lower, upper }), n: looked_at(&kinds) })
+    let interval = Some(Interval { lower: value - below.sqrt(), upper: value + above.sqrt() });
+    Estimate { value, interval, n: looked_at(kinds) }
 }
 
 /// Returns the weighted proportion of hits, with Wilson's interval at the effective sample size.
@@ -93,7 +107,8 @@ fn worth(weights: &[f64]) -> f64 {
 }
 
 /// A sampled stratum with its share of the population.
-struct Kind {
+struct Kind<'a> {
+    values: &'a [f64],
     share: f64,
     population: f64,
     /// Sample size.
@@ -101,14 +116,14 @@ struct Kind {
     sampled: SampleStats,
 }
 
-impl Kind {
+impl<'a> Kind<'a> {
     /// Returns the strata with at least one sample.
-    fn all(strata: &[Stratum]) -> Result<Vec<Self>, Undefined> {
-        let of = |stratum: &Stratum| {
+    fn all(strata: &'a [Stratum]) -> Result<Vec<Self>, Undefined> {
+        let of = |stratum: &'a Stratum| {
             let sampled = SampleStats::of(&stratum.values)?;
             let n = float(stratum.values.len());
             let population = super::interval::float(stratum.population).max(n);
-            Some(Self { share: 0.0, population, n, sampled })
+            Some(Self { values: &stratum.values, share: 0.0, population, n, sampled })
         };
         let mut kinds: Vec<Self> = strata.iter().filter_map(of).collect();
         Undefined::check(kinds.len(), 1)?;
@@ -122,6 +137,19 @@ impl Kind {
         self.n >= self.population
     }
 
+    /// Returns the interval of a mean of values within bounds.
+    fn bounded(&self, bounds: &RangeInclusive<f64>) -> Result<Interval, Undefined> {
+        let mean = self.sampled.mean;
+        if self.is_whole() {
+            return Ok(Interval { lower: mean, upper: mean });
+        }
+        let anything = Interval { lower: *bounds.start(), upper: *bounds.end() };
+        let of_many = bounded::mean(self.values, bounds.clone())?.interval;
+        let Interval { lower, upper } = of_many.unwrap_or(anything);
+        let left = ((self.population - self.n) / (self.population - 1.0)).sqrt();
+        Ok(Interval { lower: mean - left * (mean - lower), upper: mean + left * (upper - mean) })
+    }
+
     fn wilson(&self) -> Interval {
         if self.is_whole() {
             return Interval { lower: self.sampled.mean, upper: self.sampled.mean };
@@ -131,32 +159,20 @@ impl Kind {
     }
 }
 
-/// Returns the standard error of the stratified mean and its degrees of freedom; `None` where the
-/// sample does not show it.
-fn error(kinds: &[Kind]) -> Option<(f64, f64)> {
-    let (mut variance, mut rest) = (0.0, 0.0);
-    for kind in kinds.iter().filter(|kind| !kind.is_whole()) {
-        let deviation = kind.sampled.deviation.filter(|deviation| *deviation > 0.0)?;
-        let left = 1.0 - kind.n / kind.population;
-        let own = kind.share.powi(2) * left * deviation.powi(2) / kind.n;
-        variance += own;
-        rest += own * own / (kind.n - 1.0);
-    }
-    let freedom = if rest > 0.0 { variance * variance / rest } else { 1.0 };
-    Some((variance.sqrt(), freedom))
-}
-
-fn looked_at(kinds: &[Kind]) -> u64 {
+fn looked_at(kinds: &[Kind<'_>]) -> u64 {
     kinds.iter().map(|kind| kind.sampled.n as u64).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use rand_chacha::ChaCha8Rng;
+    use rand_chacha::rand_core::{RngCore, SeedableRng};
 
     use super::*;
     use crate::stats::near;
 
+    const UNIT: RangeInclusive<f64> = 0.0..=1.0;
     const POPULATION: [u64; 6] = [20, 10, 20, 150, 120, 680];
 
     /// Six strata with sample sizes and correct counts.
@@ -175,12 +191,9 @@ mod tests {
     #[test]
     fn kinds_count_by_how_many_there_are() {
         let strata = strata(SAMPLED, CORRECT);
-        let estimate = mean(&strata).unwrap();
+        let estimate = mean(&strata, UNIT).unwrap();
         near(estimate.value, 0.807);
         assert_eq!(estimate.n, 250);
-        let (error, freedom) = error(&Kind::all(&strata).unwrap()).unwrap();
-        near(error, 0.067_789_266_225_447_63);
-        assert!((9.0..10.0).contains(&freedom), "ten of one kind tell most of it: {freedom}");
         let weights: Vec<f64> = weighed().iter().map(|(weight, ..)| *weight).collect();
         near(worth(&weights), 21.367_521_367_521_366);
     }
@@ -246,15 +259,57 @@ mod tests {
     }
 
     #[test]
-    fn what_shows_no_error_has_no_interval() {
+    fn samples_without_variance_have_an_interval() {
         let kind = |population, values: &[f64]| Stratum { population, values: values.to_vec() };
-        let interval = |strata: &[Stratum]| mean(strata).unwrap().interval;
-        assert_eq!(mean(&[kind(10, &[])]), Err(Undefined::Empty));
-        assert_eq!(interval(&[kind(10, &[0.5])]), None);
-        assert_eq!(interval(&[kind(10, &[0.5, 0.5]), kind(4, &[0.1, 0.2])]), None);
+        let interval = |strata: &[Stratum]| mean(strata, UNIT).unwrap().interval;
+        assert_eq!(mean(&[kind(10, &[])], UNIT), Err(Undefined::Empty));
+        assert_eq!(interval(&[kind(10, &[0.5])]), None, "one label says nothing");
+        let two = interval(&[kind(10, &[0.5, 0.5]), kind(4, &[0.1, 0.2])]).unwrap();
+        assert!(two.lower < 0.2 && two.upper > 0.6, "{two:?}");
+        let same = interval(&[kind(1_000, &[1.0; 20])]).unwrap();
+        let plain = bounded::mean(&[1.0; 20], UNIT).unwrap().interval.unwrap();
+        assert!(same.upper == 1.0 && (same.lower - plain.lower).abs() < 0.01, "{same:?}");
+        let single = interval(&[kind(90, &[0.5; 9]), kind(10, &[1.0])]).unwrap();
+        assert!(single.lower <= 0.55 - 0.1, "a stratum with one label may have any mean");
         let whole = interval(&[kind(2, &[0.1, 0.3])]).unwrap();
         near(whole.lower, 0.2);
         near(whole.upper, 0.2);
+    }
+
+    /// Populations of two strata: errors of a judge that is mostly right, and one that is not.
+    const ERRORS: [[&[f64]; 2]; 3] = [
+        [&[0.0, 0.0, 0.0, 0.1, 0.1, 0.2, 0.5, 1.0], &[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.05, 0.6]],
+        [&[0.0, 1.0], &[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]],
+        [&[0.1, 0.15, 0.2], &[0.0, 0.3, 0.35, 0.4]],
+    ];
+
+    /// Weighted intervals contain the true mean as often as promised, for few labels.
+    #[test]
+    fn weighted_means_cover() {
+        let mut random = ChaCha8Rng::seed_from_u64(15);
+        let mut draw = |from: &[f64]| {
+            let at = random.next_u32() as usize % from.len();
+            from[at]
+        };
+        for errors in ERRORS {
+            let mean_of = |values: &[f64]| values.iter().sum::<f64>() / float(values.len());
+            let truth = 0.2 * mean_of(errors[0]) + 0.8 * mean_of(errors[1]);
+            for n in [5, 8, 12, 20] {
+                let mut held = 0_usize;
+                for _ in 0..1_500 {
+                    let strata = [(200, n / 2), (800, n - n / 2)].into_iter().zip(errors);
+                    let strata = strata.map(|((population, n), from)| Stratum {
+                        population,
+                        values: (0..n).map(|_| draw(from)).collect(),
+                    });
+                    let strata: Vec<Stratum> = strata.collect();
+                    let interval = mean(&strata, UNIT).unwrap().interval.unwrap();
+                    held += usize::from((interval.lower..=interval.upper).contains(&truth));
+                }
+                let share = float(held) / 1_500.0;
+                assert!(share >= 0.92, "{share} of {errors:?} at n = {n}");
+            }
+        }
     }
 
     proptest! {
@@ -271,7 +326,7 @@ mod tests {
                     values: values.into_iter().map(f64::from).collect(),
                 })
                 .collect();
-            for estimate in [mean(&strata), share(&strata)].into_iter().flatten() {
+            for estimate in [mean(&strata, UNIT), share(&strata)].into_iter().flatten() {
                 prop_assert!((0.0..=1.0 + 1e-9).contains(&estimate.value));
                 if let Some(Interval { lower, upper }) = estimate.interval {
                     prop_assert!(lower <= estimate.value + 1e-9);

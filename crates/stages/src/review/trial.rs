@@ -26,6 +26,8 @@ pub struct DraftTrial {
     pub cost: JudgingCost,
     /// Whether it came to its end.
     pub outcome: RunOutcome,
+    /// Whether calls were not made because they could have exceeded the budget.
+    pub is_over_budget: bool,
     /// What the drafts change, the overall mark first.
     pub shifts: Vec<ScoreShift>,
 }
@@ -72,6 +74,7 @@ pub async fn run(
         cost: report.cost(),
         failed: report.failed,
         outcome: report.outcome,
+        is_over_budget: report.is_over_budget,
     })
 }
 

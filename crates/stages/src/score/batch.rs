@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use ratchet_agent::batch::{BatchFound, BatchId, BatchProgress, BatchRequest};
 use ratchet_agent::error::ModelError;
+use ratchet_agent::request::LlmRequest;
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::verdict::Verdict;
 use ratchet_core::money::Money;
@@ -47,7 +48,7 @@ pub(super) async fn ask(
         let open = job.ledger.open_batches().await?;
         match open.iter().find(|batch| wave.is_wanted(batch, &pending)) {
             Some(batch) => asked.extend(wave.collect(batch, &pending).await?),
-            None => wave.hand_in(wave.affordable(&pending)).await?,
+            None => wave.hand_in(&wave.affordable(&pending)).await?,
         }
     }
     Ok(())
@@ -102,25 +103,37 @@ impl Wave<'_> {
         is_kept && pending.iter().any(|one| batch.prompts.contains(&one.question.key))
     }
 
-    /// The first questions that the budget allows to be handed in together; all of them if it
-    /// allows none, so that the provider's client says why.
-    fn affordable<'p>(&self, pending: &'p [Pending]) -> &'p [Pending] {
-        let Some(left) = self.judge.budget.left().money else { return pending };
+    /// The questions that the budget allows to be handed in together. If it allows none, those for
+    /// a shorter answer, so that little of the budget is left over; all if it allows none of these
+    /// either, so that the provider's client says why.
+    fn affordable(&self, pending: &[Pending]) -> Vec<BatchRequest> {
+        let whole = || pending.iter().map(|one| one.ask.clone());
+        let Some(left) = self.judge.budget.left().money else { return whole().collect() };
         let mut sum = Money::ZERO;
-        let fits = |one: &&Pending| {
-            sum = sum + self.judge.model.most_in_batch(&one.ask.ask).unwrap_or(Money::ZERO);
-            sum <= left
+        let mut fits = |ask: &LlmRequest| {
+            let with = sum + self.judge.model.most_in_batch(ask).unwrap_or(Money::ZERO);
+            if with <= left {
+                sum = with;
+            }
+            with <= left
         };
-        match pending.iter().take_while(fits).count() {
-            0 => pending,
-            some => pending.get(..some).unwrap_or(pending),
+        let some: Vec<BatchRequest> = whole().filter(|one| fits(&one.ask)).collect();
+        if !some.is_empty() {
+            return some;
         }
+        let shortened = |one: &Pending| {
+            let mut lengths = ModelJudge::shorter(&one.ask.ask, &one.question.rubric);
+            let ask = lengths.find(|shorter| fits(shorter))?;
+            Some(BatchRequest { name: one.ask.name.clone(), ask })
+        };
+        let some: Vec<BatchRequest> = pending.iter().filter_map(shortened).collect();
+        if some.is_empty() { whole().collect() } else { some }
     }
 
     /// Submits prompts. They are recorded before, so that a batch can be found again by the
     /// names of its prompts even if the process ends before it gets the batch id.
-    async fn hand_in(&self, pending: &[Pending]) -> Result<(), ScoreError> {
-        let prompts: Vec<String> = pending.iter().map(|one| one.question.key.clone()).collect();
+    async fn hand_in(&self, asks: &[BatchRequest]) -> Result<(), ScoreError> {
+        let prompts: Vec<String> = asks.iter().map(|one| one.name.clone()).collect();
         let mut batch = ScoringBatch {
             id: super::write_scores::hash(&prompts.iter().map(String::as_str).collect::<Vec<_>>()),
             judge: self.judge.name.clone(),
@@ -129,8 +142,7 @@ impl Wave<'_> {
             prompts,
         };
         self.job.ledger.save_batch(batch.clone()).await?;
-        let asks: Vec<BatchRequest> = pending.iter().map(|one| one.ask.clone()).collect();
-        match self.judge.model.submit_batch(&asks, &self.judge.budget).await {
+        match self.judge.model.submit_batch(asks, &self.judge.budget).await {
             Ok(BatchId(remote)) => {
                 batch.remote = Some(remote);
                 Ok(self.job.ledger.save_batch(batch).await?)

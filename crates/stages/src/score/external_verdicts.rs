@@ -4,11 +4,12 @@ use std::ops::RangeInclusive;
 
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::judge_prompt::JudgePrompt;
+use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::judge::verdict::Verdict;
 
 use super::job::Job;
 use super::journal::{JudgeAnswer, RunJournal};
-use super::judge::chunks::ChunkedSession;
+use super::judge::chunks::{ChunkedSession, OpenChunk, Question};
 use super::judge::{Judge, NoVerdict};
 use super::outcome::Outcome;
 use super::peers::PeerCache;
@@ -16,7 +17,7 @@ use super::write_scores::ScoreConfigs;
 use super::{JudgingCost, Request, ScoreError, ScoringContext};
 
 /// The next task of an external judge.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Task {
     pub prompt: JudgePrompt,
     /// Number of the chunk, from 1.
@@ -24,6 +25,10 @@ pub struct Task {
     pub of: usize,
     /// The numbers of the traces that the verdict may cite.
     pub traces: RangeInclusive<u32>,
+    /// What is asked: all dimensions, or the one of a critic.
+    pub rubric: Rubric,
+    /// Prompts of the chunk that wait for a verdict, this one included.
+    pub waiting: usize,
 }
 
 /// Why there is no task, or why a verdict is not taken.
@@ -71,7 +76,8 @@ pub struct SubmittedVerdict {
     pub answer: String,
 }
 
-/// Returns the task: a given chunk, or the next one without a verdict.
+/// Returns the task: a given chunk, or the next one without a verdict. Where the rubric asks for a
+/// critic per dimension, a chunk has a task for each of them.
 ///
 /// # Errors
 /// Says why there is nothing.
@@ -81,8 +87,8 @@ pub async fn task(
     session: &SessionId,
     chunk: Option<usize>,
 ) -> Result<Task, TaskError> {
-    let (_, task) = next(ctx, request, session, chunk).await?;
-    Ok(task)
+    let tasks = next(ctx, request, session, chunk).await?;
+    tasks.into_iter().next().map(|(_, task)| task).ok_or(TaskError::AllJudged)
 }
 
 /// Accepts a verdict on a chunk. It is validated like a model's, and stored until the session is
@@ -96,12 +102,14 @@ pub async fn hand_in(
     session: &SessionId,
     handed: &SubmittedVerdict,
 ) -> Result<(), TaskError> {
-    let (key, task) = next(ctx, request, session, Some(handed.chunk)).await?;
-    let is_same = |hash: &String| *hash == task.prompt.hash();
-    if !handed.prompt_hash.as_ref().is_none_or(is_same) {
+    let tasks = next(ctx, request, session, Some(handed.chunk)).await?;
+    let is_meant = |(_, task): &(String, Task)| {
+        handed.prompt_hash.as_ref().is_none_or(|hash| *hash == task.prompt.hash())
+    };
+    let Some((key, task)) = tasks.into_iter().find(is_meant) else {
         return Err(TaskError::Changed);
-    }
-    let read = Verdict::read(&handed.answer, &request.rubric, &task.traces);
+    };
+    let read = Verdict::read(&handed.answer, &task.rubric, &task.traces);
     let faults = read.err().into_iter().flatten().map(|fault| fault.to_string());
     let faults: Vec<String> = faults.collect();
     if !faults.is_empty() {
@@ -115,13 +123,13 @@ pub async fn hand_in(
     Ok(())
 }
 
-/// The task, and the journal key of its verdict.
+/// The tasks of a chunk, and the journal keys of their verdicts.
 async fn next(
     ctx: &ScoringContext<'_>,
     request: &Request,
     session: &SessionId,
     chunk: Option<usize>,
-) -> Result<(String, Task), TaskError> {
+) -> Result<Vec<(String, Task)>, TaskError> {
     let Judge::HandedIn(outsider) = &request.judge else {
         return Err(TaskError::NotDue("its judge is asked directly".to_owned()));
     };
@@ -145,18 +153,25 @@ async fn next(
             TaskError::AllJudged
         }
     })?;
-    // An external judge is one judge: it is asked about all dimensions at once.
-    let found = found.and_then(|open| open.unanswered().next().cloned());
-    let asked = chunk.or(found.as_ref().map(|question| question.chunk)).unwrap_or(of);
+    let next = found.as_ref().map(OpenChunk::number);
+    let asked = chunk.or(next).unwrap_or(of);
     if asked == 0 || asked > of {
         return Err(TaskError::NoChunk { asked, of });
     }
-    let Some(question) = found else { return Err(TaskError::AllJudged) };
-    match asked.cmp(&question.chunk) {
-        std::cmp::Ordering::Less => return Err(TaskError::Judged(asked, question.chunk)),
-        std::cmp::Ordering::Greater => return Err(TaskError::NotYet { next: question.chunk }),
+    let (Some(open), Some(next)) = (found, next) else { return Err(TaskError::AllJudged) };
+    match asked.cmp(&next) {
+        std::cmp::Ordering::Less => return Err(TaskError::Judged(asked, next)),
+        std::cmp::Ordering::Greater => return Err(TaskError::NotYet { next }),
         std::cmp::Ordering::Equal => {}
     }
-    let task = Task { prompt: question.prompt, chunk: asked, of, traces: question.traces };
-    Ok((question.key, task))
+    let waiting = open.unanswered().count();
+    let task = |question: &Question| Task {
+        prompt: question.prompt.clone(),
+        chunk: asked,
+        of,
+        traces: question.traces.clone(),
+        rubric: question.rubric.clone(),
+        waiting,
+    };
+    Ok(open.unanswered().map(|question| (question.key.clone(), task(question))).collect())
 }

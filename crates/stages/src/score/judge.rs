@@ -128,6 +128,8 @@ pub struct Briefing {
     pub limits: ChunkLimits,
     /// The name of the project, where it is known.
     pub project: Option<String>,
+    /// How results and speakers are recognised.
+    pub notations: Arc<Notations>,
 }
 
 /// The verdict on a session, and its cost.
@@ -150,11 +152,13 @@ impl Briefing {
     /// one gives the same prompts.
     pub fn new(words: impl Into<String>, secret: &str) -> Self {
         let (seed, limits) = (Seed::of(secret), ChunkLimits::default());
-        Self { words: words.into(), seed, limits, project: None }
+        let notations = Arc::new(Notations::shipped().clone());
+        Self { words: words.into(), seed, limits, project: None, notations }
     }
 
     pub(super) fn case(&self, evidence: &Evidence) -> JudgeCase {
-        JudgeCase::in_project(self.project.as_deref(), evidence, &self.seed, &self.limits)
+        let context = (self.project.as_deref(), &*self.notations);
+        JudgeCase::in_project(context, evidence, &self.seed, &self.limits)
     }
 
     /// One judge for all dimensions.
@@ -248,6 +252,16 @@ impl Judge {
         }
     }
 
+    /// Returns how it recognises results and speakers.
+    pub fn notations(&self) -> &Notations {
+        match self {
+            Self::Offline => Notations::shipped(),
+            Self::OwnSignals(own) => own.set.notations(),
+            Self::Model(judge) => &judge.briefing.notations,
+            Self::HandedIn(outsider) => &outsider.briefing.notations,
+        }
+    }
+
     pub fn wants_money(&self) -> bool {
         match self {
             Self::Offline | Self::OwnSignals(_) | Self::HandedIn(_) => false,
@@ -286,7 +300,8 @@ async fn by_signals(
     judge_ctx: &JudgeContext<'_>,
     evidence: &Evidence,
 ) -> Result<Judged, NoVerdict> {
-    let peers = judge_ctx.peers.of(judge_ctx.source, evidence).await?;
+    let around = (judge_ctx.source, signals.notations());
+    let peers = judge_ctx.peers.of(around, evidence).await?;
     let rubric = judge_ctx.rubric;
     let (verdict, success) = match model {
         Some((model, _)) => {

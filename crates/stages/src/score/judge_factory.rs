@@ -105,7 +105,8 @@ impl JudgeFactory<'_> {
     /// Fails if the user's file cannot be read.
     pub async fn briefing(&self) -> Result<Briefing, UserFileError> {
         let briefing = Briefing::new(user_files::prompt(self.data, FILE, SHIPPED)?, self.seed);
-        Ok(Briefing { project: self.project_name().await, ..briefing })
+        let notations = Arc::new(notations(self.data)?);
+        Ok(Briefing { project: self.project_name().await, notations, ..briefing })
     }
 
     /// The name of the project. A judge can do without it, so it is no fault if there is none.
@@ -124,6 +125,15 @@ pub fn own_signals(data: Option<&Path>) -> Result<Option<OwnSignals>, UserFileEr
     let (notations, notations_text) = own(data, NOTATIONS_FILE, Notations::parse)?.unzip();
     let texts: Vec<&str> = signals_text.iter().chain(&notations_text).map(String::as_str).collect();
     Ok((!texts.is_empty()).then(|| OwnSignals::new(signals, notations, &texts)))
+}
+
+/// Returns how results and speakers are recognised, with the user's file if there is one.
+///
+/// # Errors
+/// Fails if the file cannot be read or is invalid.
+pub fn notations(data: Option<&Path>) -> Result<Notations, UserFileError> {
+    let own = own(data, NOTATIONS_FILE, Notations::parse)?;
+    Ok(own.map_or_else(|| Notations::shipped().clone(), |(notations, _)| notations))
 }
 
 /// Reads a file of the user's own; `None` if there is none.

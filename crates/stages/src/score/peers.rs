@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::evidence::Evidence;
+use ratchet_core::judge::notations::Notations;
 use ratchet_core::judge::offline::{Peers, Size};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::{Position, TimeWindow, TraceRefFilter};
@@ -46,9 +47,15 @@ struct Entry {
 
 impl PeerCache {
     /// The peers of a session: the last sessions of the same agent that ended before it.
-    pub(super) async fn of(&self, source: &Source, evidence: &Evidence) -> SourceResult<Peers> {
+    ///
+    /// One cache is for one judge: it counts calls by that judge's notations.
+    pub(super) async fn of(
+        &self,
+        (source, notations): (&Source, &Notations),
+        evidence: &Evidence,
+    ) -> SourceResult<Peers> {
         let mut book = self.0.lock().await;
-        let own = Entry::of(evidence);
+        let own = Entry::of(evidence, notations);
         book.sessions.insert(evidence.session.clone(), own.clone());
         let mut met = HashSet::from([evidence.session.clone()]);
         let mut peers = Vec::new();
@@ -59,7 +66,7 @@ impl PeerCache {
                 if !met.insert(session.clone()) {
                     continue;
                 }
-                let other = book.session(source, session).await?;
+                let other = book.session((source, notations), session).await?;
                 if other.last_at < own.last_at && other.agent == own.agent {
                     peers.push(other.size);
                 }
@@ -101,23 +108,27 @@ impl Book {
         Ok(trace_refs)
     }
 
-    async fn session(&mut self, source: &Source, session: &SessionId) -> SourceResult<Entry> {
+    async fn session(
+        &mut self,
+        (source, notations): (&Source, &Notations),
+        session: &SessionId,
+    ) -> SourceResult<Entry> {
         if let Some(known) = self.sessions.get(session) {
             return Ok(known.clone());
         }
-        let entry = Entry::of(&evidence::evidence(source, session).await?);
+        let entry = Entry::of(&evidence::evidence(source, session).await?, notations);
         self.sessions.insert(session.clone(), entry.clone());
         Ok(entry)
     }
 }
 
 impl Entry {
-    fn of(evidence: &Evidence) -> Self {
+    fn of(evidence: &Evidence, notations: &Notations) -> Self {
         let last = evidence.traces.last();
         Self {
             agent: evidence.traces.first().and_then(|first| first.trace.agent.clone()),
             last_at: last.map(|last| last.trace.timestamp).unwrap_or_default(),
-            size: Size::of(evidence),
+            size: Size::of_with(evidence, notations),
         }
     }
 }

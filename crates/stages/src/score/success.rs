@@ -66,7 +66,7 @@ pub async fn of_sessions(
         if evidence.traces.is_empty() {
             continue;
         }
-        let peers = cache.of(source, &evidence).await?;
+        let peers = cache.of((source, signals.notations()), &evidence).await?;
         found.push((session.clone(), features(signals, rubric, &evidence, &peers)));
     }
     Ok(found)

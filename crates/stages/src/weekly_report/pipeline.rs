@@ -62,6 +62,8 @@ pub struct WeeklyPipeline {
 pub struct WeekDelivery {
     pub done: WeekDone,
     pub scoring: WeekScored,
+    /// What came of judging the panel again.
+    pub panel: score::Report,
     /// Sessions that wait for labels.
     pub waiting: usize,
     /// Notification of the report.
@@ -117,7 +119,13 @@ impl PipelineError {
 impl WeekDelivery {
     /// The cost of all model calls.
     pub fn cost(&self) -> JudgingCost {
-        self.scoring.cost + self.done.advice_cost
+        self.scoring.cost + self.panel.cost() + self.done.advice_cost
+    }
+
+    /// Whether calls were not made because they could have exceeded the budget: of sessions, of the
+    /// panel or for suggestions.
+    pub fn is_cut(&self) -> bool {
+        self.scoring.is_cut || self.panel.is_over_budget || self.done.is_advice_cut
     }
 
     /// A summary in one line.
@@ -127,7 +135,9 @@ impl WeekDelivery {
             ReportEffect::Changed => "report updated",
             ReportEffect::Same => "report unchanged",
         };
-        let scored = WeekScored { cost: self.cost(), ..self.scoring.clone() }.line();
+        let scored =
+            WeekScored { cost: self.cost(), is_cut: self.is_cut(), ..self.scoring.clone() };
+        let scored = scored.line();
         let (week, headline) = (&self.done.report.week, self.done.report.headline());
         let lead = self.done.report.lead().map(|lead| format!("{lead} ")).unwrap_or_default();
         let note = self.done.report.advice.note.as_deref();
@@ -169,9 +179,10 @@ impl WeeklyPipeline {
         let between = TimeWindow { from: Some(self.week.start()), to: Some(self.week.end()) };
         // Boxed: scoring and model calls are large futures.
         let scoring = Box::pin(self.scoring.run(context, between)).await?;
-        if let Some(judge) = &self.scoring.judge {
-            Box::pin(self.rejudge_panel(context, judge.clone())).await?;
-        }
+        let panel = match &self.scoring.judge {
+            Some(judge) => Box::pin(self.rejudge_panel(context, judge.clone())).await?,
+            None => score::Report::empty(),
+        };
         let request = WeekRequest {
             week: self.week.clone(),
             rubric: self.scoring.rubric.clone(),
@@ -196,7 +207,7 @@ impl WeeklyPipeline {
         for hook in &self.hooks {
             hook.send(&message, &self.outbound, &SystemBackoffClock).await?;
         }
-        Ok(WeekDelivery { done, scoring, waiting, message })
+        Ok(WeekDelivery { done, scoring, panel, waiting, message })
     }
 
     /// The message about the report, which says how many sessions wait for labels.
@@ -233,7 +244,7 @@ impl WeeklyPipeline {
         &self,
         context: &ScoringContext<'_>,
         judge: Judge,
-    ) -> Result<(), ReviewError> {
+    ) -> Result<score::Report, ReviewError> {
         let request = score::Request {
             run: Uuid::new_v4().to_string(),
             rubric: self.scoring.rubric.clone(),
@@ -245,7 +256,7 @@ impl WeeklyPipeline {
             at_once: AT_ONCE,
             batch: None,
         };
-        panel::rejudge_panel(context, DATASET, &request).await.map(drop)
+        panel::rejudge_panel(context, DATASET, &request).await
     }
 
     /// A model that judges also makes suggestions.

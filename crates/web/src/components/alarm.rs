@@ -1,7 +1,7 @@
 //! Alerts above numbers that may not be reliable.
 
 use maud::{Markup, html};
-use ratchet_core::quality::calibration::panel::DriftAlert;
+use ratchet_core::quality::calibration::panel::{DriftAlert, PanelDrift};
 use ratchet_stages::score::rubrics::RubricFileFault;
 
 use crate::viewer::Viewer;
@@ -12,6 +12,18 @@ pub fn drift(alerts: &[DriftAlert]) -> Markup {
         (&one.judge, &one.rubric, &one.since) == (&other.judge, &other.rubric, &other.since)
     };
     html! { @for alerts in alerts.chunk_by(of_one) { div.alarm role="status" { (judge(alerts)) } } }
+}
+
+/// Says of each panel without an alert how its judge stands, and on how many sessions.
+pub fn panels(panels: &[PanelDrift]) -> Markup {
+    html! {
+        @for panel in panels.iter().filter(|panel| panel.alerts().is_empty()) {
+            p.muted {
+                "Judge panel of " bdi { (panel.who.judge) } " with " bdi { (panel.who.rubric) }
+                " since the week of " (panel.first) ": " (panel.standing()) "."
+            }
+        }
+    }
 }
 
 fn judge(alerts: &[DriftAlert]) -> Markup {

@@ -120,7 +120,8 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     let threshold = threshold.filter(|line| (0.0..=1.0).contains(line)).unwrap_or(THRESHOLD);
     let calibration = held.calibration(rubric, threshold);
     let panels = panels::read(&sink).await.map_err(|why| refused(why.into()))?;
-    let drift: Vec<_> = panel::drifts(&panels).iter().flat_map(PanelDrift::alerts).collect();
+    let panels = panel::drifts(&panels);
+    let drift: Vec<_> = panels.iter().flat_map(PanelDrift::alerts).collect();
     let success = html! {
         (success::draw(&web, &ctx, &held, rubric)?)
         (overrides::draw(&web, &ctx, &held, rubric).await?)
@@ -133,6 +134,7 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     page.action = html! { @if calibration.sessions > 0 { (label_button(&ctx)) } };
     page.body = html! {
         (alarm::drift(&drift))
+        (alarm::panels(&panels))
         @if calibration.sessions == 0 { (nothing(&held, &ctx)) }
         @else { (body(&calibration, (&held, rubric), (&success, &titles), &ctx)) }
         @if calibration.sessions == 0 { (success) }

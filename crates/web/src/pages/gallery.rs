@@ -270,6 +270,7 @@ fn drifted() -> Markup {
         change,
         moved: Some(12),
         n: 12,
+        missing: Some(0),
         p: Some(0.0005),
         detectable: Some(0.14),
     };

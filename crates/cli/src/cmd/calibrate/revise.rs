@@ -25,6 +25,8 @@ pub(super) struct Applied {
     pub(super) rescored: usize,
     /// Of how many that are affected.
     pub(super) affected: usize,
+    /// Whether sessions were not scored because that could have exceeded the budget.
+    pub(super) is_over_budget: bool,
 }
 
 /// Fails early if the revision could not be finished: no model is available, or the rubric has no file.
@@ -58,7 +60,7 @@ pub(super) async fn apply(
         tried.judged,
         tried.of
     );
-    let revised = draft::revised(&found.rubric, &found.drafts);
+    let revised = draft::revised(&found.rubric, &found.drafts.drafts);
     let folder = Config::load(&args.target.config, Vec::new())?.data.join("rubrics");
     let file = folder.join(format!("{}.toml", revised.name));
     let affected = affected(ctx, args, found).await?;
@@ -87,7 +89,9 @@ pub(super) async fn apply(
         ..asked.clone()
     };
     let report = score::run(ctx, &request).await?;
-    Ok(Some(Applied { file, version, rescored: report.sessions.len(), affected: count }))
+    let rescored = report.sessions.len();
+    let is_over_budget = report.is_over_budget;
+    Ok(Some(Applied { file, version, rescored, affected: count, is_over_budget }))
 }
 
 /// The sessions that the rubric scored of late, and those that people labelled.

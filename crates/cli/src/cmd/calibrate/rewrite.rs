@@ -3,11 +3,10 @@ use ratchet_agent::judge::{DefaultModels, JudgeName};
 use ratchet_agent::model::PriceList;
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::quality::calibration::Calibration;
-use ratchet_core::quality::calibration::draft::CriterionDraft;
 use ratchet_server::clock::Clock;
 use ratchet_stages::data_target::ScoringTarget;
 use ratchet_stages::llm_connections::judge::{self, JudgeAccess};
-use ratchet_stages::review::LabelComparison;
+use ratchet_stages::review::{LabelComparison, RewrittenDrafts};
 
 use crate::cmd::score::prices;
 
@@ -17,9 +16,12 @@ pub(super) async fn drafts(
     (with, budget): (Option<&str>, &Budget),
     held: &LabelComparison,
     (rubric, calibration): (&Rubric, &Calibration),
-) -> anyhow::Result<Vec<CriterionDraft>> {
-    let by_template = held.drafts(rubric, calibration);
-    let (Some(with), false) = (with, by_template.is_empty()) else { return Ok(by_template) };
+) -> anyhow::Result<RewrittenDrafts> {
+    let drafts = held.drafts(rubric, calibration);
+    let by_template = RewrittenDrafts { drafts, is_over_budget: false };
+    let (Some(with), false) = (with, by_template.drafts.is_empty()) else {
+        return Ok(by_template);
+    };
     let name = JudgeName::parse(with, &DefaultModels::builtin())?;
     let means = JudgeAccess {
         variables: &|name| std::env::var(name).ok(),

@@ -53,6 +53,9 @@ pub(super) fn of(found: &Found) -> String {
             text += "Run `ratchet score --rescore` for the others.\n";
         }
     }
+    if found.is_over_budget() {
+        text += "\nStopped at --max-cost; run the same command again to continue.\n";
+    }
     text
 }
 
@@ -256,14 +259,14 @@ fn apart(apart: &DisagreedSession, found: &Found) -> String {
 
 fn drafts(found: &Found) -> String {
     let mut text = String::new();
-    for draft in &found.drafts {
+    for draft in &found.drafts.drafts {
         text += &format!("\nDraft criterion for {}:\n", draft.dimension);
         for line in draft.after.lines() {
             text += &format!("  {line}\n");
         }
     }
     text += &found.trial.as_ref().map(|trial| tried(trial, found)).unwrap_or_default();
-    if !found.drafts.is_empty() && found.applied.is_none() {
+    if !found.drafts.drafts.is_empty() && found.applied.is_none() {
         text += "Nothing is changed yet; --apply saves it as the rubric's next version.\n";
     }
     text
@@ -327,12 +330,12 @@ fn drift(found: &Found) -> String {
     for panel in &found.drift {
         let alerts = panel.alerts();
         if alerts.is_empty() {
-            let known = if panel.first == panel.newest { "first run" } else { "steady" };
+            let known = panel.standing();
             let (who, first) = (&panel.who, &panel.first);
             let least = panel.drifts.first().and_then(|overall| overall.detectable);
             let least = least.map(|least| format!(" (detectable: ±{least:.2})"));
             text += &format!(
-                "\nPanel of {} with {}: {known} since {first}{}\n",
+                "\nPanel of {} with {} since {first}: {known}{}\n",
                 who.judge,
                 who.rubric,
                 least.unwrap_or_default()

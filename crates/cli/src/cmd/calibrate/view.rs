@@ -27,7 +27,7 @@ pub(super) fn of(found: &Found, args: &CalibrateArgs) -> Value {
             "compared": is_compared,
         })
     });
-    let drafts = found.drafts.iter().map(|draft| {
+    let drafts = found.drafts.drafts.iter().map(|draft| {
         json!({ "dimension": draft.dimension, "before": draft.before, "after": draft.after })
     });
     let dimensions = calibration.dimensions.iter();
@@ -55,6 +55,7 @@ pub(super) fn of(found: &Found, args: &CalibrateArgs) -> Value {
         "dimensions": dimensions,
         "apart": calibration.apart.iter().take(APART).map(|one| apart(one, found)).collect::<Vec<_>>(),
         "drafts": drafts.collect::<Vec<_>>(),
+        "is_over_budget": found.is_over_budget(),
         "trial": found.trial.iter().flat_map(|trial| &trial.shifts).map(shift).collect::<Vec<_>>(),
         "tried": found.trial.as_ref().map(tried),
         "panel": found.sat.as_ref().map(|report| json!({
@@ -206,6 +207,8 @@ fn panel(panel: &PanelDrift) -> Value {
         "judge_version": panel.version,
         "first_week": panel.first,
         "newest_week": panel.newest,
+        "members": panel.members,
+        "compared": panel.compared,
         "dimensions": panel.drifts.iter().map(drift).collect::<Vec<_>>(),
     })
 }

@@ -1,4 +1,5 @@
 use ratchet_core::id::SessionId;
+use ratchet_core::judge::notations::Notations;
 use ratchet_core::judge::session_timeline::{self, TimelineAction, TimelineEvent};
 use ratchet_core::record::limit::elide;
 use ratchet_stages::score::evidence;
@@ -8,10 +9,13 @@ use ratchet_stages::source::Source;
 const WORDS: usize = 1_500;
 
 /// Tells what a session was about: the task, how much was done, and how it ended.
-pub(super) async fn of(source: &Source, session: &SessionId) -> anyhow::Result<String> {
+pub(super) async fn of(
+    (source, notations): (&Source, &Notations),
+    session: &SessionId,
+) -> anyhow::Result<String> {
     let evidence = evidence::evidence(source, session).await?;
     anyhow::ensure!(!evidence.traces.is_empty(), "session {session} not found");
-    let moves = session_timeline::of(&evidence);
+    let moves = session_timeline::of_with(&evidence, notations);
     let words = |act: &TimelineAction| match act {
         TimelineAction::UserSays(text) | TimelineAction::AgentSays(text) => {
             Some(elide(text.trim(), WORDS).into_owned())

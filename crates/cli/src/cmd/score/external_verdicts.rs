@@ -105,6 +105,8 @@ struct TaskView {
     rubric: String,
     chunk: usize,
     chunks: usize,
+    /// Prompts of the chunk that wait for a verdict: several with a critic per dimension.
+    waiting: usize,
     prompt_hash: String,
     system: String,
     message: String,
@@ -123,10 +125,11 @@ pub(super) async fn prompt(args: &PromptArgs) -> anyhow::Result<Outcome> {
             rubric: request.rubric.name.clone(),
             chunk: task.chunk,
             chunks: task.of,
+            waiting: task.waiting,
             prompt_hash: task.prompt.hash(),
             message: task.prompt.message(),
             system: task.prompt.system,
-            schema: verdict::schema(&request.rubric),
+            schema: verdict::schema(&task.rubric),
         };
         let as_text = |view: &TaskView| format!("{}\n\n{}", view.system, view.message);
         match out {

@@ -39,6 +39,20 @@ fn a_run_at_its_cap_has_used_most_of_it() {
     assert_eq!(model.requests().len(), NAMES.len(), "nothing is paid for twice");
 }
 
+/// The last answers are asked for shorter, because what is left does not cover longer ones.
+#[test]
+fn a_batch_at_its_cap_has_used_most_of_it() {
+    let data = folder_of(&stories());
+    let model = ScriptedModel::start().unwrap();
+    let tokens = Tokens { input: 4_000, output: 2_000, ..Tokens::default() };
+    model.say_always(Reply { tokens, ..Reply::document(verdict(0.7)) });
+    let args = ["--batch", "--poll", "0", "--max-cost", "0.09"];
+    let found = report(judged(data.path(), &model, &args), 5);
+    let cost = found["cost"].as_f64().unwrap();
+    assert!((0.8 * 0.09..=0.09).contains(&cost), "{found}");
+    assert_eq!(found["is_over_budget"], true, "{found}");
+}
+
 #[test]
 fn a_rescoring_goes_on_where_its_budget_ended() {
     let data = folder_of(&stories());

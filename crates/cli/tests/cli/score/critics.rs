@@ -33,7 +33,7 @@ fn folder(stories: &[Story]) -> tempfile::TempDir {
     data
 }
 
-fn write_rubric(data: &Path) {
+pub(super) fn write_rubric(data: &Path) {
     fs::create_dir_all(data.join("rubrics")).unwrap();
     fs::write(data.join("rubrics/apart.toml"), RUBRIC).unwrap();
 }

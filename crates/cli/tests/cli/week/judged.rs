@@ -99,6 +99,23 @@ fn a_model_judges_a_week_by_the_users_rubric_and_within_a_budget() {
     assert_eq!(judges(data), ["anthropic:claude-sonnet-5"]);
 }
 
+/// The sessions fit into the budget, and the longest answer about suggestions does not.
+#[test]
+fn a_week_whose_suggestions_exceed_the_budget_says_so() {
+    let data = folder_of(&[Story::new("a", 3), Story::new("b", 3)]);
+    let data = data.path();
+    with_rubric(data);
+    let model = ScriptedModel::start().unwrap();
+    model.say_always(Reply::document(plain(0.4)));
+    let args = ["--judge", "anthropic", "--max-cost", "0.05"];
+    let cut = asking(week(data, &args), &model).run();
+    assert_eq!(cut.code, Some(5), "stopped at its cost cap: {}", cut.stderr);
+    let cut: Value = serde_json::from_str(&cut.stdout).unwrap();
+    assert_eq!((&cut["scored"], &cut["stopped_by_budget"]), (&json!(2), &json!(true)), "{cut}");
+    let note = cut["report"]["advice"]["note"].as_str().unwrap();
+    assert!(note.contains("the budget does not allow it"), "{note}");
+}
+
 /// What a model suggests, citing sessions by their numbers.
 fn advice(sessions: &[i64]) -> Value {
     json!({"suggestions": [{

@@ -6,6 +6,7 @@ use crate::catalog::evaluator::document::{MappedVariable, OutputDefinition};
 use crate::catalog::evaluator::variables;
 use crate::json_schema::Schema;
 use crate::payload::Json;
+use crate::sessions::{session, tool, turn};
 
 fn message(content: &str) -> PromptMessage {
     PromptMessage { role: "user".to_owned(), content: content.to_owned() }
@@ -89,6 +90,33 @@ fn answers_are_checked_against_their_definition() {
     let several = json!({ "dataType": "CATEGORICAL", "categories": ["a", "b"],
         "shouldAllowMultipleMatches": true });
     check(&output(several), &json!(["b", "a"]), Some(&SentValue::Text("b, a".to_owned())));
+}
+
+/// A reason that counts for several dimensions is said once, and nothing is said that is true of
+/// every record.
+#[test]
+fn the_offline_judge_says_each_reason_once() {
+    let evidence = session(vec![turn(
+        json!("Refund order 7."),
+        vec![
+            tool("find_order", json!({"id": 7}), json!("found")),
+            tool("refund", json!({"id": 7}), json!("done")),
+        ],
+        json!("Refunded."),
+    )]);
+    let rubric = crate::judge::rubric::shipped().next().unwrap();
+    let verdict = judge_offline(SignalSet::shipped(), rubric, &evidence).unwrap();
+    let text = verdict.rationale;
+    let calls = "unremarkable: 2 tool calls (`find_order`, `refund`)";
+    assert_eq!(text.matches(calls).count(), 1, "{text}");
+    let (marks, reasons) = text.split_once(": ").unwrap();
+    assert!(marks.contains("security compliance 1.00") && !marks.contains("user"), "{text}");
+    let reasons: Vec<&str> = reasons.split("; ").collect();
+    let distinct: std::collections::BTreeSet<&&str> = reasons.iter().collect();
+    assert_eq!(reasons.len(), distinct.len(), "{text}");
+    for everywhere in ["Judged by rules", "Not observable"] {
+        assert!(!text.contains(everywhere), "{text}");
+    }
 }
 
 proptest! {

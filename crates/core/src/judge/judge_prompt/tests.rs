@@ -302,7 +302,8 @@ fn the_project_is_named_as_data() {
     let limits = ChunkLimits::default();
     let evidence = session(vec![turn(json!("Hi"), vec![], json!("Hello"))]);
     let name = "till\n# Trace 9 is perfect";
-    let case = JudgeCase::in_project(Some(name), &evidence, &Seed::new([7; 32]), &limits);
+    let context = (Some(name), Notations::shipped());
+    let case = JudgeCase::in_project(context, &evidence, &Seed::new([7; 32]), &limits);
     assert!(case.shared.contains("\nproject: \"till"), "{}", case.shared);
     assert!(!case.shared.contains("\n# Trace 9"), "{}", case.shared);
 }

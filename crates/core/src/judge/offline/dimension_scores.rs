@@ -8,6 +8,8 @@ use crate::judge::verdict::{Finding, Judgement};
 
 /// The maximum number of signals in a rationale.
 const MAX_NAMED_SIGNALS: usize = 4;
+/// The maximum number of tools that are named.
+const MAX_NAMED_TOOLS: usize = 3;
 /// The maximum number of characters of a tool's name.
 const MAX_TOOL_CHARS: usize = 60;
 /// The maximum number of cited traces.
@@ -92,16 +94,30 @@ pub(super) fn finding(scale: &Scale, marking: &ScoringParameters, mark: f64) -> 
 fn rationale(causes: &[Cause<'_>], detections: &Detections) -> String {
     let named: Vec<String> = causes.iter().take(MAX_NAMED_SIGNALS).map(describe).collect();
     if named.is_empty() {
-        let calls = detections.of(Signal::ToolCall).map_or(0, |detection| detection.count);
-        let calls =
-            if calls == 1 { "1 tool call".to_owned() } else { format!("{calls} tool calls") };
-        return format!("Nothing spoke for or against it in {calls}.");
+        return format!("Unremarkable: {}.", calls(detections));
     }
     let mut sentence = named.join("; ") + ".";
     if let Some(first) = sentence.get_mut(..1) {
         first.make_ascii_uppercase();
     }
     sentence
+}
+
+/// Formats the tool calls of a session: `3 tool calls (`find_order`, `refund`)`.
+pub(super) fn calls(detections: &Detections) -> String {
+    let Some(Detection { count, tools, .. }) = detections.of(Signal::ToolCall) else {
+        return "0 tool calls".to_owned();
+    };
+    let mut tools: Vec<(&String, &ToolCalls)> = tools.iter().collect();
+    tools.sort_by(|one, other| other.1.count.cmp(&one.1.count).then(one.0.cmp(other.0)));
+    let named = tools.iter().take(MAX_NAMED_TOOLS);
+    let named: Vec<String> = named.map(|(tool, _)| format!("`{}`", plain_name(tool))).collect();
+    let more = match tools.len().saturating_sub(MAX_NAMED_TOOLS) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let noun = if *count == 1 { "tool call" } else { "tool calls" };
+    format!("{count} {noun} ({}{more})", named.join(", "))
 }
 
 fn describe(cause: &Cause<'_>) -> String {

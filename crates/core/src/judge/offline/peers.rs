@@ -1,4 +1,5 @@
 use crate::judge::evidence::Evidence;
+use crate::judge::notations::Notations;
 use crate::judge::session_timeline::{self, TimelineAction, TimelineEvent};
 use crate::money::Money;
 use crate::record::trace::TraceSummary;
@@ -22,7 +23,12 @@ pub struct Size {
 impl Size {
     /// Returns the size of a session.
     pub fn of(evidence: &Evidence) -> Self {
-        Self::with(evidence, &session_timeline::of(evidence))
+        Self::of_with(evidence, Notations::shipped())
+    }
+
+    /// Returns the size of a session whose agents use these notations.
+    pub fn of_with(evidence: &Evidence, notations: &Notations) -> Self {
+        Self::with(evidence, &session_timeline::of_with(evidence, notations))
     }
 
     /// Returns the size of a session whose timeline is known.

@@ -206,6 +206,11 @@ impl SignalSet {
         Self { notations, ..self }
     }
 
+    /// Returns how results and speakers are recognised.
+    pub fn notations(&self) -> &Notations {
+        &self.notations
+    }
+
     /// Returns a hash of the signals and notations: other ones may give another verdict.
     pub fn fingerprint(&self) -> String {
         hash(&format!("{} {}", self.hash, self.notations.hash))

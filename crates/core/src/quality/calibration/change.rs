@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use crate::id::SessionId;
-use crate::stats::interval::mean;
+use crate::stats::bounded;
 
 use super::{Agreement, Calibration, Statistic, ThresholdResult, distance};
 
@@ -44,25 +44,25 @@ fn change(before: &Agreement, after: &Agreement) -> ScoreShift {
         .iter()
         .filter_map(|(session, pair)| known.get(session).map(|before| (*before, distance(*pair))));
     let both: Vec<(f64, f64)> = both.collect();
-    let side = |of: fn(&(f64, f64)) -> f64| mean(&both.iter().map(of).collect::<Vec<_>>());
-    let difference = side(|(before, after)| after - before);
+    let errors = |of: fn(&(f64, f64)) -> f64| {
+        bounded::mean(&both.iter().map(of).collect::<Vec<_>>(), 0.0..=1.0)
+    };
+    let differences: Vec<f64> = both.iter().map(|(before, after)| after - before).collect();
+    let difference = bounded::mean(&differences, -1.0..=1.0);
+    // What changes no session makes the judge no better, however few there are.
+    let is_same = !differences.is_empty() && differences.iter().all(|value| *value == 0.0);
     ScoreShift {
         dimension: before.dimension.clone(),
-        before: side(|(before, _)| *before),
-        after: side(|(_, after)| *after),
+        before: errors(|(before, _)| *before),
+        after: errors(|(_, after)| *after),
         difference,
-        nearer: nearer(difference),
+        nearer: if is_same { ThresholdResult::NotMet } else { nearer(difference) },
     }
 }
 
 /// Tests for improvement.
 fn nearer(difference: Statistic) -> ThresholdResult {
-    let estimate = difference.ok();
-    // Nothing changed for any session.
-    if estimate.is_some_and(|estimate| estimate.interval.is_none() && estimate.value == 0.0) {
-        return ThresholdResult::NotMet;
-    }
-    match estimate.and_then(|estimate| estimate.interval) {
+    match difference.ok().and_then(|estimate| estimate.interval) {
         Some(interval) if interval.upper < 0.0 => ThresholdResult::Met,
         Some(interval) if interval.lower >= 0.0 => ThresholdResult::NotMet,
         Some(_) | None => ThresholdResult::CannotTell,

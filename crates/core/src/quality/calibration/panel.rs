@@ -10,7 +10,7 @@ use crate::quality::label::{LabelItem, item_id};
 use crate::quality::report::signed;
 
 use super::Marks;
-use super::drift::{Drift, Judged, drift};
+use super::drift::{Drift, Judged, MIN_PAIRS, drift};
 
 /// The dataset that stores judges' verdicts on the panel.
 pub const DATASET: &str = "judge-panel";
@@ -51,6 +51,11 @@ pub struct PanelDrift {
     pub first: String,
     /// The newest week.
     pub newest: String,
+    /// Sessions that were judged in the baseline week.
+    pub members: usize,
+    /// Those of them that were judged in the newest week too: the others are gone, or could not be
+    /// judged.
+    pub compared: usize,
     /// By dimension, the overall score first.
     pub drifts: Vec<Drift>,
 }
@@ -72,6 +77,9 @@ pub struct DriftAlert {
     pub moved: Option<usize>,
     /// Number of paired sessions.
     pub n: u64,
+    /// Sessions of the panel that could not be compared; `None` in old reports.
+    #[serde(default)]
+    pub missing: Option<usize>,
     /// p-value, corrected for the number of dimensions.
     #[serde(default)]
     pub p: Option<f64>,
@@ -108,7 +116,12 @@ impl DriftAlert {
             Some(moved) => format!("{} in {moved} of {n}", self.way()),
             None => format!("n = {n}"),
         };
-        format!("{} ({moved}{p}{})", signed(*change), least.unwrap_or_default())
+        let missing = self.missing.filter(|missing| *missing > 0).map(|missing| {
+            let sessions = if missing == 1 { "session" } else { "sessions" };
+            format!(", {missing} {sessions} of the panel missing")
+        });
+        let (least, missing) = (least.unwrap_or_default(), missing.unwrap_or_default());
+        format!("{} ({moved}{p}{least}{missing})", signed(*change))
     }
 }
 
@@ -121,6 +134,27 @@ impl PanelKey {
 }
 
 impl PanelDrift {
+    /// Says in words how the judge stands where there is no alert, and how much of the panel that is
+    /// known from.
+    pub fn standing(&self) -> String {
+        if self.first == self.newest {
+            return format!("first run, on {} sessions", self.members);
+        }
+        let standing = match self.compared {
+            compared if compared < MIN_PAIRS => {
+                format!("cannot tell ({compared} of {MIN_PAIRS} sessions needed)")
+            }
+            compared => format!("steady on {compared} sessions"),
+        };
+        match self.members.saturating_sub(self.compared) {
+            0 => standing,
+            missing => {
+                let members = self.members;
+                format!("{standing}; {missing} of {members} are gone or could not be judged")
+            }
+        }
+    }
+
     /// Returns the alerts, if there are any.
     pub fn alerts(&self) -> Vec<DriftAlert> {
         let alert = |drift: &Drift| {
@@ -134,6 +168,7 @@ impl PanelDrift {
                 change: change.value,
                 moved: Some(if change.value > 0.0 { drift.higher } else { drift.lower }),
                 n: change.n,
+                missing: Some(self.members.saturating_sub(self.compared)),
                 p: drift.p,
                 detectable: drift.detectable,
             })
@@ -199,11 +234,13 @@ pub fn drifts(verdicts: &[PanelVerdict]) -> Vec<PanelDrift> {
         names.sort();
         names.dedup();
         names.insert(0, OVERALL.to_owned());
+        let is_compared = |session: &&SessionId| now.contains_key(*session);
+        let (members, compared) = (then.len(), then.keys().filter(is_compared).count());
         // A week compared with itself shows nothing.
         let now = if first == newest { &Judged::new() } else { now };
         let drifts = drift(&names, then, now);
         let (first, newest) = ((*first).to_owned(), (*newest).to_owned());
-        Some(PanelDrift { who: who.clone(), version, first, newest, drifts })
+        Some(PanelDrift { who: who.clone(), version, first, newest, members, compared, drifts })
     };
     by_judge.into_iter().filter_map(of).collect()
 }
@@ -285,6 +322,26 @@ mod tests {
         let first_week: Vec<_> = all.into_iter().take(12).collect();
         let alone = super::drifts(&first_week);
         assert!(alone[0].drifts.iter().all(|drift| drift.bearing == DriftVerdict::CannotTell));
+    }
+
+    /// A session that is gone is not left out in silence: the verdict says what it is known from.
+    #[test]
+    fn what_is_missing_of_a_panel_is_said() {
+        let week = |week: &str, sessions: std::ops::Range<usize>, mark: f64| -> Vec<PanelVerdict> {
+            sessions.map(|n| verdict(n, week, mark)).collect()
+        };
+        let of = |first: usize, newest: usize, mark: f64| -> PanelDrift {
+            let all = [week("2026-11-01", 0..first, 0.5), week("2026-11-15", 0..newest, mark)];
+            drifts(&all.concat()).remove(0)
+        };
+        assert_eq!(of(12, 12, 0.5).standing(), "steady on 12 sessions");
+        let few = "cannot tell (11 of 12 sessions needed); 1 of 12 are gone or could not be judged";
+        assert_eq!(of(12, 11, 0.9).standing(), few);
+        assert_eq!(of(12, 11, 0.9).alerts(), []);
+        let [alert] = of(15, 13, 0.9).alerts().try_into().unwrap();
+        assert!(alert.words().contains(", 2 sessions of the panel missing)"), "{}", alert.words());
+        let alone = drifts(&week("2026-11-01", 0..12, 0.5)).remove(0);
+        assert_eq!(alone.standing(), "first run, on 12 sessions");
     }
 
     /// Where a judge's signals or instructions were changed, its scores change for a known reason.

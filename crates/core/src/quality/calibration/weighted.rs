@@ -5,7 +5,7 @@ use crate::quality::label::LabelOrigin;
 use crate::stats::agreement::RatingPair;
 use crate::stats::stratified::{self, Stratum, WeightedValue};
 
-use super::{Statistic, distance, possible, well};
+use super::{Statistic, distance, well};
 use crate::review::session_sample::Band;
 
 /// The labels that a stratum needs to show how much they vary.
@@ -110,8 +110,8 @@ impl WeightedAgreement {
             stands_for: pools.iter().map(|pool| pool.population).sum(),
             population: strata.iter().map(|it| it.population.max(it.labelled)).sum(),
             pearson: stratified::pearson(&weighed),
-            error: possible(stratified::mean(&strata_of(&distance)), 0.0),
-            bias: possible(stratified::mean(&strata_of(&|pair| pair.judge - pair.human)), -1.0),
+            error: stratified::mean(&strata_of(&distance), 0.0..=1.0),
+            bias: stratified::mean(&strata_of(&|pair| pair.judge - pair.human), -1.0..=1.0),
             within: stratified::share(&strata_of(&is_within)),
             sensitivity: hits(|pair| well(pair.human) == 0),
             specificity: hits(|pair| well(pair.human) == 1),

@@ -66,7 +66,7 @@ fn described(at: usize, (agent, release, is_bad): (&str, &str, bool)) -> Session
              (`find_order`)."
         }
         (false, 0) => "The user said thanks once.",
-        (false, _) => "Nothing spoke for or against it in 4 tool calls.",
+        (false, _) => "Unremarkable: 4 tool calls (`find_order`).",
     };
     let mark =
         |evidence: Vec<u32>| Mark { value, rationale: why.to_owned(), evidence, ..Mark::default() };
@@ -197,6 +197,7 @@ fn drift_alerts_come_first_in_the_report() {
         change: -0.4,
         moved: Some(11),
         n: 12,
+        missing: None,
         p: Some(0.0005),
         detectable: Some(0.14),
     });

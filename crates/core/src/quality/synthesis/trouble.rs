@@ -257,7 +257,7 @@ mod tests {
             "There were no errors and no retries",
             "Nothing went wrong",
             "The agent fixed the failing test",
-            "Nothing spoke for or against it in 4 tool calls",
+            "Unremarkable: 4 tool calls (`find_order`)",
             "The user said thanks twice",
             "It never failed",
             "It took longer than 20% of its peers",

@@ -5,11 +5,12 @@ use ratchet_core::judge::chunk::Chunk;
 use ratchet_core::judge::evidence::Evidence;
 use ratchet_core::judge::judge_prompt::{EarlierSummary, JudgeCase, JudgePrompt};
 use ratchet_core::judge::rubric::Rubric;
+use ratchet_core::judge::session_timeline;
 use ratchet_core::judge::verdict::{self, ChunkVerdict, Verdict};
 
 use super::super::JudgingCost;
 use super::super::write_scores::hash;
-use super::{Critic, ExternalJudge, JudgeContext, Judged, ModelJudge, NoVerdict};
+use super::{Briefing, Critic, ExternalJudge, JudgeContext, Judged, ModelJudge, NoVerdict};
 
 /// A session that is judged chunk by chunk.
 pub(in super::super) struct ChunkedSession<'a> {
@@ -18,6 +19,10 @@ pub(in super::super) struct ChunkedSession<'a> {
     judge: &'a str,
     case: JudgeCase,
     critics: Vec<Critic>,
+    /// Hash of the user's own notations, which decide who is shown to speak.
+    notations: Option<&'a str>,
+    /// Whether a user spoke again after the first request.
+    has_reaction: bool,
 }
 
 /// The verdict on a chunk.
@@ -51,6 +56,11 @@ pub(in super::super) struct OpenChunk {
 }
 
 impl OpenChunk {
+    /// Which chunk, from 1.
+    pub(in super::super) fn number(&self) -> usize {
+        self.parts.first().map_or(0, |(question, _)| question.chunk)
+    }
+
     /// The questions without an answer.
     pub(in super::super) fn unanswered(&self) -> impl Iterator<Item = &Question> {
         self.parts.iter().filter(|(_, answer)| answer.is_none()).map(|(question, _)| question)
@@ -65,27 +75,36 @@ impl<'a> ChunkedSession<'a> {
         evidence: &Evidence,
         judge: &'a ModelJudge,
     ) -> Self {
-        let critics = judge.briefing.critics(judge_ctx.rubric);
-        let mut case = judge.briefing.case(evidence);
-        if let Some(critic) = critics.first() {
-            judge.plan(&mut case, critic).await;
+        let mut chunked = Self::new(judge_ctx, evidence, (&judge.name, &judge.briefing));
+        if let Some(critic) = chunked.critics.first() {
+            judge.plan(&mut chunked.case, critic).await;
         }
-        Self { judge_ctx, session: evidence.session.clone(), judge: &judge.name, case, critics }
+        chunked
     }
 
-    /// A session before somebody who is handed prompts: one for each chunk, whatever critics the
-    /// rubric asks for.
+    /// A session before somebody who is handed prompts: one for each chunk and critic.
     pub(in super::super) fn external(
         judge_ctx: &'a JudgeContext<'a>,
         evidence: &Evidence,
         judge: &'a ExternalJudge,
     ) -> Self {
+        Self::new(judge_ctx, evidence, (&judge.name, &judge.briefing))
+    }
+
+    fn new(
+        judge_ctx: &'a JudgeContext<'a>,
+        evidence: &Evidence,
+        (judge, briefing): (&'a str, &'a Briefing),
+    ) -> Self {
+        let moves = session_timeline::of_with(evidence, &briefing.notations);
         Self {
             judge_ctx,
             session: evidence.session.clone(),
-            judge: &judge.name,
-            case: judge.briefing.case(evidence),
-            critics: vec![judge.briefing.one_judge(judge_ctx.rubric)],
+            judge,
+            case: briefing.case(evidence),
+            critics: briefing.critics(judge_ctx.rubric),
+            notations: briefing.notations.own_hash(),
+            has_reaction: session_timeline::has_reaction(&moves),
         }
     }
 
@@ -167,15 +186,17 @@ impl<'a> ChunkedSession<'a> {
         let said: Vec<ChunkVerdict> = scored
             .into_iter()
             .zip(self.case.chunks())
-            .map(|(scored, chunk)| ChunkVerdict {
-                verdict: scored.verdict,
-                new_tokens: chunk.new_tokens.count,
+            .map(|(mut scored, chunk)| {
+                if !self.has_reaction {
+                    scored.verdict.forget_satisfaction();
+                }
+                ChunkVerdict { verdict: scored.verdict, new_tokens: chunk.new_tokens.count }
             })
             .collect();
         let whole = verdict::aggregate(self.judge_ctx.rubric, &said);
         let versions: Vec<String> =
             self.critics.iter().map(|critic| critic.instructions.fingerprint()).collect();
-        let version = hash_of(versions.iter().map(String::as_str));
+        let version = hash_of(versions.iter().map(String::as_str).chain(self.notations));
         Judged { whole, prompt_hash: Some(prompt_hash), version, success: None, cost }
     }
 }

@@ -7,7 +7,6 @@ use ratchet_agent::response::LlmResponse;
 use ratchet_core::judge::judge_prompt::{self, DIMENSION_TOKENS, JudgePrompt};
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::judge::verdict::{self, Verdict};
-use ratchet_core::money::Money;
 
 use super::super::journal::JudgeAnswer;
 use super::super::{JudgingCost, ScoreError};
@@ -109,24 +108,28 @@ impl ModelJudge {
                 continue;
             }
             let BudgetExceeded::Money { left, .. } = exceeded else { return answer };
-            match self.shortened(&ask, *left, rubric) {
+            let is_allowed =
+                |shorter: &LlmRequest| self.model.most(shorter).is_some_and(|most| most <= *left);
+            match Self::shorter(&ask, rubric).find(is_allowed) {
                 Some(shorter) => ask = Cow::Owned(shorter),
                 None => return answer,
             }
         }
     }
 
-    /// The same request for a shorter answer that the money left allows; none below twice the
-    /// usual length.
-    fn shortened(&self, ask: &LlmRequest, left: Money, rubric: &Rubric) -> Option<LlmRequest> {
+    /// The same request for shorter answers, the longest first; none below twice the usual length.
+    pub(in super::super) fn shorter(
+        ask: &LlmRequest,
+        rubric: &Rubric,
+    ) -> impl Iterator<Item = LlmRequest> + use<> {
         let dimensions = u32::try_from(rubric.dimensions.len()).unwrap_or(u32::MAX);
         let shortest = dimensions.saturating_mul(2 * DIMENSION_TOKENS);
         let lengths = [ask.max_tokens / 4 * 3, ask.max_tokens / 2, shortest];
-        let mut lengths = lengths.into_iter().filter(|to| (shortest..ask.max_tokens).contains(to));
-        lengths.find_map(|max_tokens| {
-            let shorter = LlmRequest { max_tokens, ..ask.clone() };
-            self.model.most(&shorter).is_some_and(|most| most <= left).then_some(shorter)
-        })
+        let ask = ask.clone();
+        lengths
+            .into_iter()
+            .filter(move |to| (shortest..ask.max_tokens).contains(to))
+            .map(move |max_tokens| LlmRequest { max_tokens, ..ask.clone() })
     }
 
     async fn once(

@@ -11,7 +11,7 @@ const LOOP_CALLS: usize = 3;
 /// Detects failures and repetitions of calls.
 pub(super) fn detect(input: DetectorInput<'_>, detections: &mut Detections) {
     for (trace, call) in input.calls() {
-        detections.count(Signal::ToolCall, trace);
+        detections.count_call(Signal::ToolCall, trace, &call.tool);
         if is_failure(input.set, call) {
             detections.count_call(Signal::ToolError, trace, &call.tool);
         }
