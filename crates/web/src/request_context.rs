@@ -72,6 +72,14 @@ impl RequestContext {
         format!("ratchet {arguments} --server {}", self.server)
     }
 
+    /// Code for a Langfuse SDK, below the address of this server.
+    pub fn sdk_code(&self, code: &str) -> String {
+        format!(
+            "import os\nos.environ[\"LANGFUSE_BASE_URL\"] = \"{}\"  # keys: Settings, API keys\n{code}",
+            self.server
+        )
+    }
+
     /// Link to this page.
     pub fn here(&self) -> Link {
         Link { path: self.path.clone(), pairs: self.params.0.clone() }

@@ -117,7 +117,10 @@ fn span_menu(ctx: &RequestContext) -> Markup {
     let label = ctx.scope.span.label();
     let shown = html! {
         span.on-desks { (label) }
-        span.on-phones { (label.trim_start_matches("last ")) }
+        span.on-phones {
+            (label.trim_start_matches("last ")) " "
+            small.muted data-zone-short { (ctx.time.zone_short()) }
+        }
     };
     menu_showing(
         ("Time", &label),
@@ -128,6 +131,7 @@ fn span_menu(ctx: &RequestContext) -> Markup {
                   aria-current=[(span == ctx.scope.span).then_some("true")] { (span.label()) }
             }
             (from_to(ctx))
+            p.muted { "Times in " (ctx.time.zone_name()) "; UTC on hover. Days in charts are those of UTC." }
         },
     )
 }

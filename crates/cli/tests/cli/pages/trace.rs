@@ -1,8 +1,8 @@
 use ratchet_browser::Page;
 
-use super::LIGHT;
 use super::hand::with_both;
 use super::stage::stage;
+use super::{LIGHT, PHONE};
 
 /// The number of the line that is chosen.
 fn chosen(page: &Page) -> String {
@@ -146,6 +146,10 @@ fn times_are_shown_in_the_zone_of_the_browser_and_in_utc_on_hover() {
         let hour: u32 = utc.as_str().unwrap().parse().unwrap();
         assert_eq!(page.js(&shown), format!("{:02}", (hour + 9) % 24));
         assert_eq!(page.js(&format!("{time}.title.slice(11, 13)")), utc);
+        PHONE.at(page);
+        let short = "[...document.querySelectorAll('.bar [data-zone-short]')].filter((zone) => zone.offsetHeight).map((zone) => zone.textContent)";
+        assert_eq!(page.js(short), serde_json::json!(["Tokyo"]), "on phones, too");
+        LIGHT.at(page);
     });
 }
 
