@@ -41,11 +41,16 @@ async fn the_lists_behind_charts_leave_out_what_the_charts_leave_out() {
     found.retain(|link| link != "range=all");
     assert!(!found.is_empty(), "{page}");
     for link in &found {
-        assert!(link.contains("q=-env%3A") && link.contains(&judges), "{link}");
+        assert!(link.contains("q=-env:") && link.contains(&judges), "{link}");
     }
-    let by_model = found.iter().filter(|link| link.contains("model%3Agpt"));
-    assert!(by_model.clone().any(|link| link.contains("level%3Aerror")), "error rate: {found:?}");
-    assert!(by_model.clone().any(|link| link.contains("type%3Ageneration")), "latency: {found:?}");
+    let by_model = found.iter().filter(|link| link.contains("model:gpt"));
+    assert!(by_model.clone().any(|link| link.contains("level:error")), "error rate: {found:?}");
+    assert!(by_model.clone().any(|link| link.contains("type:generation")), "latency: {found:?}");
+    let home = site.get("/project/shop?range=all").await.text;
+    for words in ["level:error", "model:gpt"] {
+        let link = links(&home, "observations").into_iter().find(|link| link.contains(words));
+        assert!(link.is_some_and(|link| link.contains("-env:")), "{words} in {home}");
+    }
     let chosen = site.get(&format!("{PAGE}?range=all&by=env")).await.text;
     for link in links(&chosen, "observations") {
         assert!(!link.contains("-env"), "a chart by environment leaves none out: {link}");

@@ -8,7 +8,7 @@ use super::trace_latency::{self, TraceLatency};
 use super::{keys, panel, tabs};
 use crate::components::stat::{self, Stat, Value};
 use crate::components::{empty, figure};
-use crate::filter::{Filter, Pattern, RecordField, Term, TermCondition};
+use crate::filter::Filter;
 use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
@@ -77,14 +77,7 @@ async fn gather(web: &Web, ctx: &RequestContext) -> PageResult<OverviewData> {
 impl OverviewData {
     /// What the lists behind the figures have in common: what the figures leave out.
     pub(super) fn filter(&self) -> Filter {
-        let without = || Term {
-            negated: true,
-            what: TermCondition::Word(
-                RecordField::Environment,
-                Pattern::Exactly(self.left_out.clone()),
-            ),
-        };
-        Filter { terms: (!self.left_out.is_empty()).then(without).into_iter().collect() }
+        sums::list_without(&self.left_out)
     }
 }
 
