@@ -74,10 +74,8 @@ impl RequestContext {
 
     /// Code for a Langfuse SDK, below the address of this server.
     pub fn sdk_code(&self, code: &str) -> String {
-        format!(
-            "import os\nos.environ[\"LANGFUSE_BASE_URL\"] = \"{}\"  # keys: Settings, API keys\n{code}",
-            self.server
-        )
+        let address = format!("os.environ[\"LANGFUSE_BASE_URL\"] = \"{}\"", self.server);
+        format!("import os\n\n# Keys: Settings, API keys\n{address}\n\n{code}")
     }
 
     /// Link to this page.

@@ -122,8 +122,10 @@ fn span_menu(ctx: &RequestContext) -> Markup {
             small.muted data-zone-short { (ctx.time.zone_short()) }
         }
     };
+    // What phones show of it is a part of what it is called.
+    let called = format!("{label} {}", ctx.time.zone_short());
     menu_showing(
-        ("Time", &label),
+        ("Time", &called),
         &shown,
         &html! {
             @for span in Span::CHOICES {

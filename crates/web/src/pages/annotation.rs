@@ -33,7 +33,7 @@ const MAX_CONFIGS: usize = 20;
 const READ_CONFIGS: u64 = 100;
 /// Maximum length of a text that a score config asks for.
 const MAX_TEXT: usize = 500;
-/// Id of the form.
+/// Id of the place of the form.
 pub(super) const ANNOTATE: &str = "annotate";
 /// Prefix of the fields of score configs; the id of the config follows.
 pub(super) const SCORE: &str = "score.";
@@ -50,21 +50,20 @@ pub(super) struct Annotated<'a> {
     pub(super) scores: &'a [Score],
 }
 
-/// Annotation form: all score configs, nothing preselected, and one comment. `hidden` has the form
-/// token and what else the handler needs.
+/// Annotation form for those who may annotate: all score configs, nothing preselected, and one
+/// comment. `hidden` has the form token and what else the handler needs.
 pub(super) async fn form(
     web: &Web,
     ctx: &RequestContext,
     (action, hidden): (&Link, &Markup),
     scores: &[Score],
-) -> PageResult<Markup> {
+) -> PageResult<Option<Markup>> {
     if !ctx.viewer.can_change() {
-        return Ok(Markup::default());
+        return Ok(None);
     }
     let offered = configs(web, ctx).await?;
     let has_own = offered.iter().any(|one| own(ctx, scores, &one.config.id).is_some());
-    Ok(html! {
-        h3 #(ANNOTATE) { "Annotate" }
+    Ok(Some(html! {
         @if offered.is_empty() {
             p.muted { "No score configs yet. "
                 a href=(ctx.to(&["settings", "score-configs"])) { "Create one" } " to annotate." }
@@ -78,7 +77,7 @@ pub(super) async fn form(
                 button.button { "Save" }
             }
         }
-    })
+    }))
 }
 
 /// Score configs that are in use, by name.

@@ -186,8 +186,8 @@ fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "Scores come from code, LLM judges, human labels and user feedback." }
         (score_now::button(ctx))
-        p { a.button href=(ctx.here().with("range", "all")) { "Show all time" } }
         (copy::snippet(&ctx.sdk_code("from langfuse import get_client\n\nget_client().create_score(name=\"helpful\", value=1, trace_id=\"…\", data_type=\"BOOLEAN\")")))
+        p { a.button href=(ctx.here().with("range", "all")) { "Show all time" } }
     };
     empty::empty("No scores in this time range", &how)
 }

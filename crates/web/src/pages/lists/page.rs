@@ -247,7 +247,10 @@ fn no_sessions(ctx: &RequestContext) -> Markup {
         (copy::snippet(&ctx.sdk_code("from langfuse import get_client, propagate_attributes\n\nlangfuse = get_client()\nwith langfuse.start_as_current_observation(name=\"answer\"):\n    with propagate_attributes(session_id=\"chat-42\", user_id=\"ann\"):\n        ...")))
         p.muted { "OpenTelemetry spans with " code { "session.id" } " or "
             code { "gen_ai.conversation.id" } " do the same." }
-        p { a.button href=(here(ctx, ListKind::Sessions).with("range", "all")) { "Show all time" } }
+        p {
+            a.button href=(ctx.to(&[])) { "Connect an SDK" } " "
+            a.button href=(here(ctx, ListKind::Sessions).with("range", "all")) { "Show all time" }
+        }
     };
     empty::empty("No sessions in this time range", &how)
 }

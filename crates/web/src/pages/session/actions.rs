@@ -142,7 +142,13 @@ pub(super) async fn annotation_form(
     (id, scores): (&SessionId, &[Score]),
 ) -> PageResult<Markup> {
     let (action, token) = (link(ctx, id, "scores"), ctx.viewer.form_token.field());
-    annotation::form(web, ctx, (&action, &token), scores).await
+    let form = annotation::form(web, ctx, (&action, &token), scores).await?;
+    // Closed, because on phones the conversation comes below; a link to what is inside opens it.
+    Ok(html! {
+        @if let Some(form) = form {
+            details.annotating { summary { "Annotate" } div #(annotation::ANNOTATE) { (form) } }
+        }
+    })
 }
 
 /// `POST …/sessions/{session}/scores`: saves a human score for each score config that has a value.

@@ -24,7 +24,10 @@ pub(super) async fn annotation_form(
     subject: &Subject,
 ) -> PageResult<Markup> {
     let (action, hidden) = (action(ctx, subject, "scores"), hidden(ctx, subject));
-    annotation::form(web, ctx, (&action, &hidden), &subject.scores).await
+    let form = annotation::form(web, ctx, (&action, &hidden), &subject.scores).await?;
+    Ok(html! {
+        @if let Some(form) = form { h3 #(annotation::ANNOTATE) { "Annotate" } (form) }
+    })
 }
 
 pub(super) fn action(ctx: &RequestContext, subject: &Subject, what: &str) -> Link {
