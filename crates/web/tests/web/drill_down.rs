@@ -22,7 +22,7 @@ async fn site() -> Site {
     let recorded = batch(&project("shop"))
         .with(trace("t1").named("refund"))
         .with(span("a").of("t1").named("plan").level(Level::Error).lasting(0, 40))
-        .with(generation("g").of("t1").named("say").calling("gpt").lasting(0, 90))
+        .with(generation("g").of("t1").named("say").calling("gpt").costing(0.5).lasting(0, 90))
         .with(trace("j").in_environment(&judges))
         .with(generation("v").of("j").calling("gpt").in_environment(&judges).lasting(0, 9))
         .with(score("s1").on("helpful").of_trace("t1").number(0.2).from(ScoreSource::Api))

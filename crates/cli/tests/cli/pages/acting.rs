@@ -50,7 +50,7 @@ fn a_score_config_and_a_queue_that_asks_for_it_are_made_and_reviewed() {
             (&json!(trace), &json!(config)),
             "{scores}"
         );
-        assert_eq!((&score["source"], &score["value"]), (&json!("ANNOTATION"), &json!(1)));
+        assert_eq!((&score["source"], score["value"].as_f64()), (&json!("ANNOTATION"), Some(1.0)));
     });
 }
 
