@@ -127,7 +127,7 @@ fn body(
         }
         section {
             h2 { "Newest scores" }
-            (list((&newest.rows, titles), Names::Known, ctx))
+            (list((&newest.rows, titles), NameColumn::Known, ctx))
             (table::pager(&ctx.here(), ctx.params.get("cursor").is_some(), newest.cursor.as_deref()))
         }
     }
@@ -298,7 +298,7 @@ pub(super) async fn titles(
 
 /// Whether a list of scores has a column with their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Names {
+pub(super) enum NameColumn {
     Shown,
     /// All have the same.
     Known,
@@ -306,7 +306,7 @@ pub(super) enum Names {
 
 pub(super) fn list(
     (scores, titles): (&[Score], &TargetTitles),
-    names: Names,
+    names: NameColumn,
     ctx: &RequestContext,
 ) -> Markup {
     let named = |score: &Score| {
@@ -314,7 +314,7 @@ pub(super) fn list(
             a href=(score_summary::link(ctx, &score.name)) { bdi { (elide(&score.name, 80)) } }
         }
     };
-    let name = (names == Names::Shown).then(|| Column::text("Name"));
+    let name = (names == NameColumn::Shown).then(|| Column::text("Name"));
     let others = [
         Column::text("Value"),
         Column::text("Source"),
@@ -340,7 +340,7 @@ pub(super) fn list(
     let row = |score: &Score| Row {
         id: score.id.to_string(),
         link: None,
-        cells: (names == Names::Shown)
+        cells: (names == NameColumn::Shown)
             .then(|| named(score))
             .into_iter()
             .chain(cells(score))

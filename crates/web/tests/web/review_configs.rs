@@ -13,12 +13,12 @@ use crate::browser::{Browser, Site, id};
 const EMAIL: &str = "ann@shop.example";
 
 /// A queue that asks for a number, a category and a truth, with a trace and a session in it.
-struct Asked {
+struct ConfigQueue {
     site: Site,
     page: String,
 }
 
-impl Asked {
+impl ConfigQueue {
     async fn new(kind: ItemKind, object: &str) -> Self {
         let site = Site::new().await;
         let category = |label: &str, value| Category { label: label.to_owned(), value };
@@ -94,7 +94,7 @@ async fn send(
 
 #[tokio::test]
 async fn a_reviewer_fills_in_the_score_configs_of_the_queue() {
-    let asked = Asked::new(ItemKind::Trace, "t0").await;
+    let asked = ConfigQueue::new(ItemKind::Trace, "t0").await;
     let mut ann = asked.site.signed_in(EMAIL).await;
     let (page, action, hidden) = asked.open(&mut ann).await;
     for seen in [
@@ -135,7 +135,7 @@ async fn a_reviewer_fills_in_the_score_configs_of_the_queue() {
 
 #[tokio::test]
 async fn a_session_in_such_a_queue_is_scored_by_its_configs() {
-    let asked = Asked::new(ItemKind::Session, "s0").await;
+    let asked = ConfigQueue::new(ItemKind::Session, "s0").await;
     let mut ann = asked.site.signed_in(EMAIL).await;
     let (page, action, hidden) = asked.open(&mut ann).await;
     assert!(page.contains("name=\"score.c-solved\"") && page.contains("answer"), "{page}");

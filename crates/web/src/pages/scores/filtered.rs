@@ -110,7 +110,7 @@ pub(super) async fn show(State(web): State<Web>, ctx: RequestContext) -> PageRes
         @if found.rows.is_empty() {
             (nothing(&ctx))
         } @else {
-            (score::list((&found.rows, &titles), score::Names::Shown, &ctx))
+            (score::list((&found.rows, &titles), score::NameColumn::Shown, &ctx))
             (table::pager(&ctx.here(), ctx.params.get("cursor").is_some(), found.cursor.as_deref()))
         }
     };
