@@ -6,6 +6,9 @@ pub mod agents;
 pub mod answer;
 /// Corrections of single outputs, outside queues.
 pub mod correction;
+/// Answers by the score configs of a queue.
+pub mod config_answer;
+pub mod own_scores;
 /// Human labels, stored as a dataset.
 pub mod labels;
 /// Sampling of sessions for labelling.

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use rustc_hash::FxHashMap;
 
 use crate::project::ProjectId;
-use crate::query::{Condition, ObservationColumn, Test, TextTest, TraceColumn};
+use crate::query::{Condition, ObservationColumn, SessionColumn, Test, TextTest, TraceColumn};
 
 /// The names of each agent that has aliases: its own first.
 pub(crate) type AgentNames = Vec<Vec<String>>;
@@ -31,6 +31,12 @@ impl AgentColumn for ObservationColumn {
     }
 }
 
+impl AgentColumn for SessionColumn {
+    fn is_agent(&self) -> bool {
+        *self == Self::Agents
+    }
+}
+
 impl AgentAliases {
     /// Sets the names of a project's agents.
     pub(crate) fn set(&self, project: &ProjectId, mut names: AgentNames) {
@@ -43,6 +49,12 @@ impl AgentAliases {
         }
     }
 
+    /// The names of the project's agents that have aliases.
+    pub(crate) fn names(&self, project: &ProjectId) -> Arc<AgentNames> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(project).cloned().unwrap_or_default()
+    }
+
     /// Extends conditions on an agent to all names of the agent.
     pub(crate) fn resolve<C: AgentColumn>(
         &self,
@@ -50,12 +62,20 @@ impl AgentAliases {
         conditions: &mut [Condition<C>],
     ) {
         let agents = conditions.iter_mut().filter(|condition| condition.column.is_agent());
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner).get(project).cloned();
-        let Some(known) = known else { return };
+        let known = self.names(project);
+        if known.is_empty() {
+            return;
+        }
         for condition in agents {
             condition.test = resolved(&condition.test, &known);
         }
     }
+}
+
+/// The own name of the agent that a name or alias means.
+pub(crate) fn own_name(known: &AgentNames, word: String) -> String {
+    let agent = known.iter().find(|names| names.contains(&word));
+    agent.and_then(|names| names.first()).cloned().unwrap_or(word)
 }
 
 fn resolved(test: &Test, known: &AgentNames) -> Test {

@@ -72,10 +72,11 @@ impl Telemetry {
     /// As [`Self::sessions`]; too slow if there are too many to sort.
     pub async fn seek_sessions(
         &self,
-        query: SessionQuery,
+        mut query: SessionQuery,
         order: (SessionOrder, Direction),
         time: Duration,
     ) -> StoreResult<DeadlinePage<Session>> {
+        self.agent_aliases.resolve(&query.project, &mut query.conditions);
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.seek_sessions(query, order, time).await,
         }

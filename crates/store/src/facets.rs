@@ -1,9 +1,11 @@
 //! Counts of the values of some columns, with limits on rows and time.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::StoreResult;
+use crate::agent_aliases::{AgentColumn, AgentNames};
 use crate::query::{Matching, ObservationColumn, SessionColumn, TallyQuery, TraceColumn};
 use crate::telemetry::{Telemetry, TelemetryEngine};
 
@@ -23,20 +25,27 @@ pub struct Facets {
     pub counted: u64,
     /// Whether there are more matching records than were read.
     pub is_cut: bool,
-    /// For each column, its values and how many records have them. A record with several values
-    /// counts for each.
+    /// For each column, its values and how many records have them; agents by their own name. A
+    /// record with several values counts for each.
     pub values: Vec<BTreeMap<String, u64>>,
 }
 
 impl Telemetry {
+    /// Extends conditions on an agent to its aliases, and returns the names to count it by.
+    fn of_agents<C: AgentColumn>(&self, query: &mut FacetQuery<C>) -> Arc<AgentNames> {
+        self.agent_aliases.resolve(&query.of.project, &mut query.of.conditions);
+        self.agent_aliases.names(&query.of.project)
+    }
+
     /// Counts matches among the newest sessions, with a limit on the rows read.
     ///
     /// # Errors
     /// Fails on a condition that does not fit its column.
     pub async fn matching_sessions(
         &self,
-        query: TallyQuery<SessionColumn>,
+        mut query: TallyQuery<SessionColumn>,
     ) -> StoreResult<Matching> {
+        self.agent_aliases.resolve(&query.project, &mut query.conditions);
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.matching_sessions(query).await,
         }
@@ -47,9 +56,10 @@ impl Telemetry {
     /// # Errors
     /// Fails on a condition that does not fit its column or needs payloads, on a column without
     /// texts, and when the time is over.
-    pub async fn trace_facets(&self, query: FacetQuery<TraceColumn>) -> StoreResult<Facets> {
+    pub async fn trace_facets(&self, mut query: FacetQuery<TraceColumn>) -> StoreResult<Facets> {
+        let agents = self.of_agents(&mut query);
         match &self.engine {
-            TelemetryEngine::Embedded(engine) => engine.trace_facets(query).await,
+            TelemetryEngine::Embedded(engine) => engine.trace_facets(query, agents).await,
         }
     }
 
@@ -59,10 +69,11 @@ impl Telemetry {
     /// As [`Self::trace_facets`].
     pub async fn observation_facets(
         &self,
-        query: FacetQuery<ObservationColumn>,
+        mut query: FacetQuery<ObservationColumn>,
     ) -> StoreResult<Facets> {
+        let agents = self.of_agents(&mut query);
         match &self.engine {
-            TelemetryEngine::Embedded(engine) => engine.observation_facets(query).await,
+            TelemetryEngine::Embedded(engine) => engine.observation_facets(query, agents).await,
         }
     }
 
@@ -70,9 +81,13 @@ impl Telemetry {
     ///
     /// # Errors
     /// As [`Self::trace_facets`].
-    pub async fn session_facets(&self, query: FacetQuery<SessionColumn>) -> StoreResult<Facets> {
+    pub async fn session_facets(
+        &self,
+        mut query: FacetQuery<SessionColumn>,
+    ) -> StoreResult<Facets> {
+        let agents = self.of_agents(&mut query);
         match &self.engine {
-            TelemetryEngine::Embedded(engine) => engine.session_facets(query).await,
+            TelemetryEngine::Embedded(engine) => engine.session_facets(query, agents).await,
         }
     }
 }

@@ -50,6 +50,8 @@ pub struct ScoreValueRow {
     pub judge: JudgeVersion,
     /// Whether a newer verdict of the judge took its place.
     pub is_superseded: bool,
+    /// Whether it names a person as its author, or came from a visitor of a web page.
+    pub names_a_person: bool,
     /// When it was first recorded.
     pub timestamp: Timestamp,
 }

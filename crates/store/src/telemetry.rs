@@ -148,7 +148,8 @@ impl Telemetry {
     ///
     /// # Errors
     /// Fails on a malformed cursor.
-    pub async fn sessions(&self, query: SessionQuery) -> StoreResult<Page<Session>> {
+    pub async fn sessions(&self, mut query: SessionQuery) -> StoreResult<Page<Session>> {
+        self.agent_aliases.resolve(&query.project, &mut query.conditions);
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.sessions(query).await,
         }

@@ -15,6 +15,7 @@ mod dashboards;
 mod settings;
 mod lists;
 mod lookup;
+mod annotation;
 mod comments;
 mod queue_menu;
 mod marks;
@@ -110,6 +111,7 @@ pub fn pages(web: Web) -> Router {
         .merge(gallery::routes())
         .merge(home::routes())
         .merge(queues::routes())
+        .merge(annotation::routes())
         .merge(datasets::routes())
         .merge(prompts::routes())
         .merge(agents::routes())

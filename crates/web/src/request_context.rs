@@ -72,6 +72,12 @@ impl RequestContext {
         format!("ratchet {arguments} --server {}", self.server)
     }
 
+    /// Code for a Langfuse SDK, below the address of this server.
+    pub fn sdk_code(&self, code: &str) -> String {
+        let address = format!("os.environ[\"LANGFUSE_BASE_URL\"] = \"{}\"", self.server);
+        format!("import os\n\n# Keys: Settings, API keys\n{address}\n\n{code}")
+    }
+
     /// Link to this page.
     pub fn here(&self) -> Link {
         Link { path: self.path.clone(), pairs: self.params.0.clone() }

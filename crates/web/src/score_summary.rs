@@ -7,6 +7,7 @@ use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::judge::code_evaluator::CODE_JUDGE;
 use ratchet_core::judge::offline;
 use ratchet_core::quality::synthesis::JudgeVersion;
+use ratchet_core::record::score::user_feedback::{is_user_feedback, names_a_person};
 use ratchet_core::record::score::{DataType, Score, ScoreSource, ScoreTarget, ScoreValue};
 use ratchet_core::stats::bounded;
 use ratchet_core::stats::distribution::{self, HistogramBin};
@@ -162,17 +163,19 @@ pub(crate) fn judge_words(judge: &JudgeVersion) -> Option<JudgeWords> {
     is_known.then(|| JudgeWords { plain: judge.words(), exact: judge.exact_words() })
 }
 
-/// Name of thumbs in user feedback.
-const THUMBS: &str = "thumbs_feedback";
-
-/// Who really judged: rules are code, models are models, thumbs and annotators are people.
-fn judged_by(source: ScoreSource, name: &str, judge: Option<&str>) -> Decider {
+/// Who really judged: rules are code, models are models, users and annotators are people. A judge
+/// that sends its scores over the API is what it is.
+fn judged_by(
+    (source, name): (ScoreSource, &str),
+    judge: Option<&str>,
+    names_a_person: bool,
+) -> Decider {
     match (source, judge) {
         (ScoreSource::Annotation, _) => Decider::Human,
-        (ScoreSource::Eval, Some(judge)) => decider_of_judge(judge),
+        (ScoreSource::Api | ScoreSource::Eval, Some(judge)) => decider_of_judge(judge),
         (ScoreSource::Eval, None) => Decider::Model,
-        (ScoreSource::Api, _) if name == THUMBS => Decider::Human,
-        (ScoreSource::Api, _) => Decider::Code,
+        (ScoreSource::Api, None) if names_a_person || is_user_feedback(name) => Decider::Human,
+        (ScoreSource::Api, None) => Decider::Code,
     }
 }
 
@@ -183,12 +186,13 @@ pub(crate) fn decider_of_judge(judge: &str) -> Decider {
 }
 
 pub(crate) fn decider(score: &Score) -> Decider {
-    judged_by(score.source, &score.name, judge_of(score))
+    judged_by((score.source, &score.name), judge_of(score), names_a_person(score))
 }
 
 /// Who judged a score of a sample.
 pub(crate) fn row_decider(name: &str, row: &ScoreValueRow) -> Decider {
-    judged_by(row.source, name, Some(row.judge.judge.as_str()).filter(|judge| !judge.is_empty()))
+    let judge = Some(row.judge.judge.as_str()).filter(|judge| !judge.is_empty());
+    judged_by((row.source, name), judge, row.names_a_person)
 }
 
 /// Name of the judge for people.
@@ -196,7 +200,7 @@ pub(crate) fn judge_name(score: &Score) -> String {
     match (decider(score), judge_of(score)) {
         (_, Some(offline::NAME)) => "Offline judge (rules)".to_owned(),
         (_, Some(judge)) => judge.to_owned(),
-        (Decider::Human, None) if score.name == THUMBS => "User feedback".to_owned(),
+        (Decider::Human, None) if score.source == ScoreSource::Api => "User feedback".to_owned(),
         (Decider::Human, None) => "Annotator".to_owned(),
         (Decider::Model, None) => "Evaluator".to_owned(),
         (Decider::Code, None) => "API".to_owned(),
@@ -321,7 +325,8 @@ mod tests {
         let judge = if source == ScoreSource::Eval { offline::NAME } else { "" };
         let judge = JudgeVersion { judge: judge.to_owned(), ..JudgeVersion::default() };
         let timestamp = Timestamp::from_millis(1);
-        ScoreValueRow { value, source, judge, is_superseded: false, timestamp }
+        let (is_superseded, names_a_person) = (false, false);
+        ScoreValueRow { value, source, judge, is_superseded, names_a_person, timestamp }
     }
 
     #[test]
@@ -367,7 +372,7 @@ mod tests {
 
     #[test]
     fn rules_are_code_and_models_are_models() {
-        let by = |source, judge| judged_by(source, "quality", judge);
+        let by = |source, judge| judged_by((source, "quality"), judge, false);
         for judge in ["offline", "code:python", "code:exact", "code:command:tone"] {
             assert_eq!(by(ScoreSource::Eval, Some(judge)), Decider::Code, "{judge}");
         }
@@ -375,6 +380,18 @@ mod tests {
             assert_eq!(by(ScoreSource::Eval, judge), Decider::Model, "{judge:?}");
         }
         assert_eq!(by(ScoreSource::Annotation, Some("offline")), Decider::Human);
+        assert_eq!(by(ScoreSource::Api, Some("anthropic")), Decider::Model, "sent by a client");
+        assert_eq!(by(ScoreSource::Api, None), Decider::Code);
+    }
+
+    #[test]
+    fn users_are_people_however_their_scores_arrive() {
+        let by = |name, names_a_person| judged_by((ScoreSource::Api, name), None, names_a_person);
+        for name in ["thumbs_feedback", "user-feedback"] {
+            assert_eq!(by(name, false), Decider::Human, "{name}");
+        }
+        assert_eq!(by("quality", true), Decider::Human, "a visitor or an author");
+        assert_eq!(by("quality", false), Decider::Code);
     }
 
     #[test]

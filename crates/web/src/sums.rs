@@ -9,6 +9,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_store::aggregate::{AggregateDimension, AggregateQuery, Group, Step, Sums};
 use ratchet_store::query::{Condition, ObservationColumn, Test, TimeRange};
 
+use crate::filter::{Filter, Pattern, RecordField, Term, TermCondition};
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
 use crate::time_buckets::TimeBuckets;
@@ -132,6 +133,14 @@ pub(crate) async fn left_out(
 pub(crate) fn without<C>(column: C, environments: Vec<String>) -> Option<Condition<C>> {
     let test = (!environments.is_empty()).then_some(Test::NoneOf(environments))?;
     Some(Condition { column, test })
+}
+
+/// The filter of lists behind such figures: it leaves the same environments out.
+pub(crate) fn list_without(environments: &[String]) -> Filter {
+    let pattern = || Pattern::Exactly(environments.to_vec());
+    let term =
+        || Term { negated: true, what: TermCondition::Word(RecordField::Environment, pattern()) };
+    Filter { terms: (!environments.is_empty()).then(term).into_iter().collect() }
 }
 
 /// Totals of a time range.

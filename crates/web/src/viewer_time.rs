@@ -46,6 +46,12 @@ impl ViewerTime {
         self.zone.name()
     }
 
+    /// The zone where there is little room: `Berlin`.
+    pub fn zone_short(&self) -> String {
+        let name = self.zone_name();
+        name.rsplit('/').next().unwrap_or(name).replace('_', " ")
+    }
+
     /// A moment: `15 Nov 10:33:17`, or `15 Nov 2025 10:33:17` in another year.
     pub fn short(&self, at: Timestamp) -> String {
         let Some(local) = self.zone.civil(at) else { return at.to_string() };

@@ -13,6 +13,7 @@ pub mod config;
 pub mod draft;
 /// Scores of callers with only a public key.
 pub mod public;
+pub mod user_feedback;
 /// Validation of scores.
 pub mod rule;
 

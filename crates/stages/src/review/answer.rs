@@ -332,7 +332,7 @@ pub(super) fn metadata(key: &str, text: Option<&str>, stamp: Stamp) -> Metadata 
 }
 
 /// Adds a case to the agent's dataset of the month and to its global one: to both or to none.
-async fn collect(
+pub(super) async fn collect(
     catalog: &Catalog,
     submission: &Submission,
     reviewed: &Reviewed,

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
-use super::{Catalog, user};
+use super::{AuditAction, AuditObject, Catalog, user};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -125,6 +125,23 @@ impl Catalog {
     /// Fails if the project has no such comment.
     pub async fn comment(&self, project: ProjectId, id: String) -> StoreResult<Comment> {
         self.transact(move |tx| COMMENTS.require(tx, &project, &id)).await
+    }
+
+    /// Deletes a comment.
+    ///
+    /// # Errors
+    /// Fails if the project has no such comment.
+    pub async fn delete_comment(
+        &self,
+        project: ProjectId,
+        id: String,
+        now: Timestamp,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| {
+            COMMENTS.delete(tx, &project, &id)?;
+            tx.audit(&project, now, &AuditAction::Deleted.on(AuditObject::Comment, &id))
+        })
+        .await
     }
 }
 

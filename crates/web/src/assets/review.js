@@ -20,7 +20,7 @@ function frame(index) {
 }
 
 const isAnswered = (question) =>
-  question.querySelector("input[type=radio]:checked") || question.querySelector("input[type=number]")?.value;
+  question.querySelector("input[type=radio]:checked") || question.querySelector("input[type=number], input[type=text], select")?.value;
 
 /** Shows the judge's verdict once the questions that it may influence are answered. */
 function reveal() {

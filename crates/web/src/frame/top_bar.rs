@@ -117,10 +117,15 @@ fn span_menu(ctx: &RequestContext) -> Markup {
     let label = ctx.scope.span.label();
     let shown = html! {
         span.on-desks { (label) }
-        span.on-phones { (label.trim_start_matches("last ")) }
+        span.on-phones {
+            (label.trim_start_matches("last ")) " "
+            small.muted data-zone-short { (ctx.time.zone_short()) }
+        }
     };
+    // What phones show of it is a part of what it is called.
+    let called = format!("{label} {}", ctx.time.zone_short());
     menu_showing(
-        ("Time", &label),
+        ("Time", &called),
         &shown,
         &html! {
             @for span in Span::CHOICES {
@@ -128,6 +133,7 @@ fn span_menu(ctx: &RequestContext) -> Markup {
                   aria-current=[(span == ctx.scope.span).then_some("true")] { (span.label()) }
             }
             (from_to(ctx))
+            p.muted { "Times in " (ctx.time.zone_name()) "; UTC on hover. Days in charts are those of UTC." }
         },
     )
 }

@@ -19,7 +19,7 @@ use ratchet_store::catalog::Agent;
 
 use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
-use crate::components::{empty, figure, toast};
+use crate::components::{copy, empty, figure, toast};
 use crate::form::PageForm;
 use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
@@ -74,6 +74,7 @@ fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "An agent appears here with its first trace. Its name is the attribute " code { "gen_ai.agent.name" }
             ", else the metadata key " code { "agent" } ", the service name, or the name of the trace." }
+        (copy::snippet(&ctx.command("import claude-code --follow")))
         p { a.button href=(ctx.to(&[])) { "Connect an SDK" } }
     };
     empty::empty("No agents yet", &how)

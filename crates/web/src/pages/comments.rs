@@ -7,10 +7,10 @@ use ratchet_core::catalog::annotation::CommentedKind;
 use ratchet_store::catalog::{Comment, CommentFilter, NewComment};
 use ratchet_store::query::PageNumber;
 
+use super::annotation;
 use crate::components::figure;
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::{Link, Params, RequestContext};
-use crate::viewer_time::ViewerTime;
 use crate::web::Web;
 
 /// Maximum number of comments shown, newest first.
@@ -18,17 +18,23 @@ const MAX_COMMENTS: u64 = 50;
 /// Maximum comment length, as in the API.
 const MAX_CHARS: usize = 5_000;
 
+/// A comment with the name of its author.
+pub(super) struct NamedComment {
+    comment: Comment,
+    author: Option<String>,
+}
+
 /// Comments on an object, newest first, with author names.
 pub(super) async fn read(
     web: &Web,
     ctx: &RequestContext,
     (kind, object): (CommentedKind, String),
-) -> PageResult<Vec<Comment>> {
+) -> PageResult<Vec<NamedComment>> {
     let filter = CommentFilter { kind: Some(kind), object: Some(object), author: None };
     let page = PageNumber { page: 1, limit: MAX_COMMENTS };
-    let mut comments = web.store.catalog.comments(ctx.project_id(), filter, page).await?.rows;
+    let comments = web.store.catalog.comments(ctx.project_id(), filter, page).await?.rows;
     let mut names: BTreeMap<String, String> = BTreeMap::new();
-    for comment in &mut comments {
+    for comment in &comments {
         let Some(id) = comment.author.clone() else { continue };
         if !names.contains_key(&id) {
             // A deleted user is shown by id.
@@ -36,24 +42,41 @@ pub(super) async fn read(
             let name = user.map(|user| user.name.unwrap_or(user.email));
             names.insert(id.clone(), name.unwrap_or_else(|| id.clone()));
         }
-        comment.author = names.get(&id).cloned();
     }
-    Ok(comments)
+    let named = |comment: Comment| {
+        let author = comment.author.as_ref().and_then(|id| names.get(id)).cloned();
+        NamedComment { comment, author }
+    };
+    Ok(comments.into_iter().map(named).collect())
 }
 
-/// The list of comments.
-pub(super) fn list(comments: &[Comment], time: &ViewerTime) -> Markup {
+/// The list of comments, each with a button for those who may delete it.
+pub(super) fn list(comments: &[NamedComment], ctx: &RequestContext) -> Markup {
+    draw(comments, ctx, |comment| annotation::comment_button(ctx, comment))
+}
+
+/// The list of comments inside of another form.
+pub(super) fn quoted(comments: &[NamedComment], ctx: &RequestContext) -> Markup {
+    draw(comments, ctx, |_| Markup::default())
+}
+
+fn draw(
+    comments: &[NamedComment],
+    ctx: &RequestContext,
+    button: impl Fn(&Comment) -> Markup,
+) -> Markup {
     html! {
         h3 #comments { "Comments" }
         @if comments.is_empty() { p.muted { "None yet." } }
         ul.remarks {
-            @for comment in comments {
+            @for NamedComment { comment, author } in comments {
                 li {
                     p.remark-head.muted {
-                        bdi { (comment.author.as_deref().unwrap_or("someone")) } ", "
-                        (figure::ago(comment.created_at, time))
+                        bdi { (author.as_deref().unwrap_or("someone")) } ", "
+                        (figure::ago(comment.created_at, &ctx.time))
                     }
                     p { bdi { (comment.content) } }
+                    (button(comment))
                 }
             }
         }

@@ -241,7 +241,7 @@ fn nothing(ctx: &RequestContext) -> Markup {
         p { "A dataset holds inputs and expected outputs. Create one above and upload a CSV or JSON "
             "Lines file, select " a href=(ctx.to(&["traces"])) { "traces" } " and add them, or create one "
             "with an SDK:" }
-        (copy::snippet("from langfuse import get_client\n\nlangfuse = get_client()\nlangfuse.create_dataset(name=\"refunds\")\nlangfuse.create_dataset_item(dataset_name=\"refunds\", input={\"question\": \"…\"}, expected_output=\"…\")"))
+        (copy::snippet(&ctx.sdk_code("from langfuse import get_client\n\nlangfuse = get_client()\nlangfuse.create_dataset(name=\"refunds\")\nlangfuse.create_dataset_item(dataset_name=\"refunds\", input={\"question\": \"…\"}, expected_output=\"…\")")))
         p { a.button href=(ctx.to(&["traces"])) { "Select traces" } }
     };
     empty::empty("No datasets yet", &how)

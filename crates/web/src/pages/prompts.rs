@@ -110,7 +110,7 @@ fn labels(labels: &[String]) -> Markup {
 fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "A prompt has versions; the label " code { "production" } " selects the one agents get." }
-        (copy::snippet("from langfuse import get_client\n\nget_client().create_prompt(name=\"greeting\", prompt=\"Hello {{name}}\", labels=[\"production\"])"))
+        (copy::snippet(&ctx.sdk_code("from langfuse import get_client\n\nget_client().create_prompt(name=\"greeting\", prompt=\"Hello {{name}}\", labels=[\"production\"])")))
         @if ctx.viewer.can_change() {
             p { a.button href=(editor::link(ctx, None)) { "New prompt" } }
         }

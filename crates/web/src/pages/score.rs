@@ -65,7 +65,13 @@ async fn show(
     };
     page.body = match sample {
         None => {
-            let how = html! { p { "Choose a longer time range above, or see " a href=(ctx.to(&["scores"])) { "all scores" } "." } };
+            let how = html! {
+                p { "Choose a longer time range, or another score." }
+                p {
+                    a.button href=(ctx.here().with("range", "all")) { "Show all time" } " "
+                    a.button href=(ctx.to(&["scores"])) { "All scores" }
+                }
+            };
             empty::empty("No scores with this name in this time range", &how)
         }
         Some(sample) => {
@@ -121,7 +127,7 @@ fn body(
         }
         section {
             h2 { "Newest scores" }
-            (list(&newest.rows, titles, ctx))
+            (list((&newest.rows, titles), NameColumn::Known, ctx))
             (table::pager(&ctx.here(), ctx.params.get("cursor").is_some(), newest.cursor.as_deref()))
         }
     }
@@ -267,7 +273,11 @@ const fn hue(decider: Decider) -> usize {
 }
 
 /// Reads what the targets of scores are called.
-async fn titles(web: &Web, ctx: &RequestContext, scores: &[Score]) -> PageResult<TargetTitles> {
+pub(super) async fn titles(
+    web: &Web,
+    ctx: &RequestContext,
+    scores: &[Score],
+) -> PageResult<TargetTitles> {
     let (mut sessions, mut traces) = (BTreeSet::new(), BTreeSet::new());
     for score in scores {
         match &score.target {
@@ -286,8 +296,26 @@ async fn titles(web: &Web, ctx: &RequestContext, scores: &[Score]) -> PageResult
     })
 }
 
-fn list(scores: &[Score], titles: &TargetTitles, ctx: &RequestContext) -> Markup {
-    let columns = vec![
+/// Whether a list of scores has a column with their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NameColumn {
+    Shown,
+    /// All have the same.
+    Known,
+}
+
+pub(super) fn list(
+    (scores, titles): (&[Score], &TargetTitles),
+    names: NameColumn,
+    ctx: &RequestContext,
+) -> Markup {
+    let named = |score: &Score| {
+        html! {
+            a href=(score_summary::link(ctx, &score.name)) { bdi { (elide(&score.name, 80)) } }
+        }
+    };
+    let name = (names == NameColumn::Shown).then(|| Column::text("Name"));
+    let others = [
         Column::text("Value"),
         Column::text("Source"),
         Column::text("Target"),
@@ -295,10 +323,9 @@ fn list(scores: &[Score], titles: &TargetTitles, ctx: &RequestContext) -> Markup
         Column::text("Author"),
         Column::number("Time"),
     ];
-    let row = |score: &Score| Row {
-        id: score.id.to_string(),
-        link: None,
-        cells: vec![
+    let columns = name.into_iter().chain(others).collect();
+    let cells = |score: &Score| {
+        [
             html! { bdi { (elide(&score_summary::value(&score.value), 200)) } },
             badge::decided(score_summary::decider(score), &score_summary::judge_name(score)),
             score_summary::target(&score.target, titles, ctx),
@@ -308,7 +335,16 @@ fn list(scores: &[Score], titles: &TargetTitles, ctx: &RequestContext) -> Markup
             } },
             html! { @if let Some(author) = &score.author { bdi { (elide(author, 60)) } } },
             figure::when(score.timestamp, &ctx.time),
-        ],
+        ]
+    };
+    let row = |score: &Score| Row {
+        id: score.id.to_string(),
+        link: None,
+        cells: (names == NameColumn::Shown)
+            .then(|| named(score))
+            .into_iter()
+            .chain(cells(score))
+            .collect(),
         failed: false,
     };
     let rows = scores.iter().map(row).collect();

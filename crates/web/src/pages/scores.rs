@@ -17,8 +17,11 @@ use crate::score_summary;
 use crate::score_summary::{ScoreAggregate, ScoreSummary};
 use crate::web::Web;
 
+pub(super) use self::filtered::{condition, filtered};
+
 /// Scores as a file.
 mod export;
+mod filtered;
 
 /// Maximum number of scores read for the list.
 const READ: u64 = 40_000;
@@ -26,6 +29,7 @@ const READ: u64 = 40_000;
 pub(super) fn routes() -> Router<Web> {
     Router::new()
         .route("/project/{project}/scores", get(show))
+        .route("/project/{project}/list/scores", get(filtered::show))
         .route("/project/{project}/list/scores/export", get(export::export))
 }
 
@@ -182,7 +186,8 @@ fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "Scores come from code, LLM judges, human labels and user feedback." }
         (score_now::button(ctx))
-        (copy::snippet("from langfuse import get_client\n\nget_client().create_score(name=\"helpful\", value=1, trace_id=\"…\", data_type=\"BOOLEAN\")"))
+        (copy::snippet(&ctx.sdk_code("from langfuse import get_client\n\nget_client().create_score(name=\"helpful\", value=1, trace_id=\"…\", data_type=\"BOOLEAN\")")))
+        p { a.button href=(ctx.here().with("range", "all")) { "Show all time" } }
     };
     empty::empty("No scores in this time range", &how)
 }

@@ -65,9 +65,11 @@ async fn show(
     page.summary = summary(&session, &read, &ctx);
     page.action = html! { (actions::menu(&web, &ctx, &id).await?) (copy::id(&id.to_string())) };
     let comments = actions::comments(&web, &ctx, &id).await?;
+    let annotate = actions::annotation_form(&web, &ctx, (&id, &read.scores)).await?;
+    let side = html! { (annotate) (comments) };
     page.body = html! {
         @if let Some(words) = actions::done(&ctx) { (toast::toast(words)) }
-        (body(&session, &read, &comments, &ctx))
+        (body(&session, &read, &side, &ctx))
     };
     Ok(page.show(&ctx))
 }
@@ -125,8 +127,7 @@ impl Read {
         let words = words(web, ctx, &mut turns.rows).await?;
         let all = Paging::After { cursor: None, limit: OUTLINED };
         let outlined = telemetry.traces(question(ctx, id, all, Detail::Row)).await?.rows;
-        let (on, conditions) = (ScoresOn::Session(id.clone()), Vec::new());
-        let scores = telemetry.scores(scores(ctx, on, conditions)).await?.rows;
+        let scores = own_scores(web, ctx, id).await?;
         let judged = outlined.iter().chain(&turns.rows).map(|trace| trace.id.to_string());
         let of_turns =
             Condition { column: ScoreColumn::Trace, test: Test::AnyOf(judged.collect()) };
@@ -178,6 +179,16 @@ fn question(ctx: &RequestContext, id: &SessionId, paging: Paging, detail: Detail
     }
 }
 
+/// What was said of the session itself.
+pub(super) async fn own_scores(
+    web: &Web,
+    ctx: &RequestContext,
+    id: &SessionId,
+) -> PageResult<Vec<Score>> {
+    let query = scores(ctx, ScoresOn::Session(id.clone()), Vec::new());
+    Ok(web.store.telemetry.scores(query).await?.rows)
+}
+
 fn scores(
     ctx: &RequestContext,
     on: ScoresOn,
@@ -216,7 +227,7 @@ fn summary(session: &Session, read: &Read, ctx: &RequestContext) -> Markup {
     }
 }
 
-fn body(session: &Session, read: &Read, comments: &Markup, ctx: &RequestContext) -> Markup {
+fn body(session: &Session, read: &Read, side: &Markup, ctx: &RequestContext) -> Markup {
     let outline = Outline { session, turns: &read.outlined, scores: &read.by_turn };
     let turns = read.numbered().map(|(trace, number, words)| Turn {
         trace,
@@ -238,7 +249,7 @@ fn body(session: &Session, read: &Read, comments: &Markup, ctx: &RequestContext)
                     (pager(session, read, ctx))
                 }
             }
-            aside.session-side aria-label="Verdict and comments" { (verdicts.draw(ctx)) (comments) }
+            aside.session-side aria-label="Verdict and comments" { (verdicts.draw(ctx)) (side) }
         }
         script type="module" src=(assets::address("session.js")) {}
     }

@@ -210,7 +210,10 @@ async fn matching_rows(
 ) -> PageResult<String> {
     let run = TraceRun::load_bare(&web, &ctx, trace_id(&trace)?).await?;
     let text = ctx.params.get("text").unwrap_or_default();
-    Ok(if text.is_empty() { String::new() } else { outline::matching_lines(&run, text) })
+    if text.is_empty() {
+        return Ok(String::new());
+    }
+    outline::matching_lines(&web, &ctx, &run, text).await
 }
 
 async fn trace_content(

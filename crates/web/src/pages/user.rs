@@ -53,7 +53,13 @@ async fn show(
     page.action = copy::id(&user);
     page.summary = html! { "Usage " (ctx.scope.span.within()) "." };
     page.body = if days.is_empty() && traces.is_empty() {
-        let how = html! { p { "Choose a longer time range above, or see " a href=(ctx.to(&["users"])) { "all users" } "." } };
+        let how = html! {
+            p { "Choose a longer time range, or another user." }
+            p {
+                a.button href=(ctx.here().with("range", "all")) { "Show all time" } " "
+                a.button href=(ctx.to(&["users"])) { "All users" }
+            }
+        };
         empty::empty("No traces of this user in this time range", &how)
     } else {
         let scores = scores(&web, &ctx, &traces).await?;

@@ -159,7 +159,7 @@ fn row(user: &ServedUser, ctx: &RequestContext) -> Row {
 fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "Set a user ID on your traces to see usage by user." }
-        (copy::snippet("from langfuse import get_client, propagate_attributes\n\nlangfuse = get_client()\nwith langfuse.start_as_current_observation(name=\"answer\"):\n    with propagate_attributes(user_id=\"ann\"):\n        ..."))
+        (copy::snippet(&ctx.sdk_code("from langfuse import get_client, propagate_attributes\n\nlangfuse = get_client()\nwith langfuse.start_as_current_observation(name=\"answer\"):\n    with propagate_attributes(user_id=\"ann\"):\n        ...")))
         p.muted { "OpenTelemetry spans with " code { "user.id" } " do the same." }
         p { a.button href=(ctx.here().with("range", "all")) { "Show all time" } }
     };

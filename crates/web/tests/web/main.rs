@@ -12,6 +12,7 @@ mod lists_parquet;
 /// Scores as columns, and one row beside a list.
 mod lists_scored;
 mod lists_sessions;
+mod lists_facets;
 /// What people do with them.
 mod lists_changed;
 mod lists_live;
@@ -20,6 +21,8 @@ mod lists_long;
 /// One trace.
 mod trace;
 mod trace_actions;
+/// Scores and comments of people.
+mod annotations;
 /// Public links and bookmarks.
 mod public_links;
 /// Sums of which a part is approximate.
@@ -47,6 +50,7 @@ mod seeded_project;
 mod foreign_ids;
 /// Who may see and do what.
 mod review;
+mod review_configs;
 /// Cells of the matrix, and the evaluator behind them.
 mod matrix;
 /// Weeks of reviews.
@@ -61,6 +65,8 @@ mod shares;
 /// Servers that vouch for people.
 mod provider;
 mod sessions;
+/// From charts to lists.
+mod drill_down;
 mod table_exports;
 mod users;
 mod dashboards;

@@ -64,6 +64,42 @@ async fn one_name_shows_how_its_values_lie_and_the_newest() {
 }
 
 #[tokio::test]
+async fn scores_show_who_really_judged_on_every_page() {
+    let site = Site::open().await;
+    let given = |id: &str, name: &str| score(id).on(name).of_trace("t").given(-60_000).number(1.0);
+    let scores = batch(&project("shop"))
+        .with(trace("t").beginning(-60_000))
+        .with(given("a", "user-feedback"))
+        .with(given("b", "reply-rate"))
+        .with(given("c", "tone").by("ann", "config", "queue"))
+        .with(given("d", "remote").metadata("judge", r#""anthropic""#))
+        .with(given("e", "rules").metadata("judge", r#""offline""#));
+    site.record(scores).await;
+    let expected = [
+        ("user-feedback", "human"),
+        ("reply-rate", "code"),
+        ("tone", "human"),
+        ("remote", "model"),
+        ("rules", "code"),
+    ];
+    let list = site.get("/project/shop/scores").await.text;
+    let of_trace = site.get("/project/shop/traces/t").await.text;
+    let column = |name: &str| format!("/project/shop/traces?col=name&col=score:{name}");
+    for (name, by) in expected {
+        let row = list.split("<tr data-id=").find(|row| row.contains(&format!("title=\"{name}\"")));
+        let row = row.unwrap_or_else(|| panic!("{name} in {list}"));
+        assert!(row.contains(&format!("badge {by}")), "{name}: {row}");
+        let (_, verdict) = of_trace.split_once(&format!("<bdi>{name}</bdi>")).unwrap();
+        let verdict = verdict.split("</li>").next().unwrap();
+        assert!(verdict.contains(&format!("badge {by}")), "{name}: {verdict}");
+        let page = site.get(&format!("/project/shop/scores/{name}")).await.text;
+        assert!(page.contains(&format!("badge {by}")), "{name}: {page}");
+        let traces = site.get(&column(name)).await.text;
+        assert!(traces.contains(&format!("<span class=\"{by}\"")), "{name}: {traces}");
+    }
+}
+
+#[tokio::test]
 async fn a_score_may_be_named_like_a_page() {
     let site = Site::open().await;
     let given = score("s").on("compare").of_trace("t").given(-60_000).number(0.5);

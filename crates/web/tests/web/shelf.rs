@@ -135,6 +135,12 @@ async fn versions_are_measured_by_their_calls_and_scores() {
         .with(score("s1").on("helpful").of_observation("t1", "a").number(0.25))
         .with(score("s2").on("helpful").of_trace("t2").number(0.75));
     site.record(recorded).await;
+    // Newer scores of the project do not push those of the prompt out.
+    let newer = (0..3_100).map(|nth| {
+        let other = score(&format!("o{nth}")).on("other").of_trace("elsewhere");
+        other.number(1.0).given(1_000 + nth)
+    });
+    site.record(batch(&project("shop")).with_all(newer)).await;
     let page = browser.get(&format!("{PROMPT}?range=all")).await;
     page.check(200, "3 model calls in the");
     let (_, table) = page.text.split_once("Metrics per version").unwrap();

@@ -3,7 +3,7 @@
 use ratchet_core::catalog::llm::LlmAdapter;
 use ratchet_core::payload::Payload;
 use ratchet_store::query::PageNumber;
-use ratchet_testkit::build::{batch, generation, json, project, text, trace};
+use ratchet_testkit::build::{batch, generation, json, project, text, tool, trace};
 
 use crate::browser::Site;
 use crate::playground::connect;
@@ -130,4 +130,26 @@ async fn an_error_is_shown_inside_the_frame() {
     let elsewhere = site.get("/project/none/traces").await;
     assert_eq!(elsewhere.status, 404);
     assert!(!elsewhere.text.contains("aria-label=\"Breadcrumbs\""), "{}", elsewhere.text);
+}
+
+#[tokio::test]
+async fn lines_of_the_tree_are_found_by_the_arguments_of_tools() {
+    let site = shop().await;
+    let call = tool("x")
+        .of("middle")
+        .named("Bash")
+        .lasting(60_000, 60_100)
+        .input(Payload::Json(json(r#"{"command":"go test\n ./billing","timeout":60}"#)));
+    site.record(batch(&project("shop")).with(call)).await;
+    let find = async |text: &str| {
+        let address = format!("/project/shop/traces/middle/matching-rows?text={text}");
+        site.get(&address).await.text
+    };
+    let line = find("Bash").await;
+    assert!(line.parse::<u32>().is_ok(), "{line}");
+    for text in ["BILLING", "go+test+.%2Fbilling", "timeout"] {
+        assert_eq!(find(text).await, line, "{text}");
+    }
+    assert_eq!(find("gpt-5").await.split(',').count(), 1, "models as before");
+    assert_eq!(find("nowhere").await, "");
 }

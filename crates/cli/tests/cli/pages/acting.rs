@@ -4,7 +4,7 @@ use serde_json::json;
 use super::hand::with_both;
 
 #[test]
-fn a_score_config_and_a_queue_that_asks_for_it_are_made() {
+fn a_score_config_and_a_queue_that_asks_for_it_are_made_and_reviewed() {
     with_both("/project/{project}/settings/score-configs", |hand, page, demo| {
         let name = format!("helpful-by-{}", hand.word());
         hand.write(page, ".maker [name=name]", &name);
@@ -14,12 +14,43 @@ fn a_score_config_and_a_queue_that_asks_for_it_are_made() {
         page.open(&demo.url(&format!("/project/{PROJECT}/queues")));
         hand.press(page, "details.making > summary");
         hand.write(page, "details.making [name=name]", &name);
-        hand.pick(page, "details.making [name=config]");
+        let configs = demo.get("/api/public/score-configs?limit=100").json();
+        let configs = configs["data"].as_array().unwrap();
+        let config = configs.iter().find(|config| config["name"] == name.as_str()).unwrap();
+        let config = config["id"].as_str().unwrap();
+        hand.pick(page, &format!("details.making [name=config][value='{config}']"));
         hand.press(page, "details.making button.primary");
         page.wait_until("!document.querySelector('details.making[open]')");
         let queues = demo.get("/api/public/annotation-queues?limit=100").json();
         let queues = queues["data"].as_array().unwrap();
-        assert!(queues.iter().any(|queue| queue["name"] == name.as_str()), "{queues:?}");
+        let queue = queues.iter().find(|queue| queue["name"] == name.as_str()).unwrap();
+        assert_eq!(queue["scoreConfigIds"], json!([config]));
+        let queue = queue["id"].as_str().unwrap();
+        let trace = &demo.places["trace"];
+        let item = json!({ "objectId": trace, "objectType": "TRACE" });
+        let items = format!("/api/public/annotation-queues/{queue}/items");
+        demo.write(|writer| writer.post(&items, &item));
+        page.open(&demo.url(&format!("/project/{PROJECT}/queues/{queue}/review")));
+        page.wait_for("[data-question]");
+        match hand {
+            super::hand::Hand::Keys => {
+                page.press("1");
+                page.press("Enter");
+            }
+            super::hand::Hand::Mouse => {
+                hand.press(page, "[data-question] input[value='1']");
+                hand.press(page, ".review-actions button.primary");
+            }
+        }
+        page.wait_for("[data-finished]");
+        let scores = demo.get(&format!("/api/public/v2/scores?name={name}")).json();
+        let score = &scores["data"][0];
+        assert_eq!(
+            (&score["traceId"], &score["configId"]),
+            (&json!(trace), &json!(config)),
+            "{scores}"
+        );
+        assert_eq!((&score["source"], score["value"].as_f64()), (&json!("ANNOTATION"), Some(1.0)));
     });
 }
 

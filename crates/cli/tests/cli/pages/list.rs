@@ -36,6 +36,10 @@ pub(super) const PAGES: &[Listed] = &[
         name: "score-compare",
         address: "/project/{project}/scores/compare?a={score}&b={other-score}",
     },
+    Listed {
+        name: "scores-filtered",
+        address: "/project/{project}/list/scores?where=%5B%7B%22column%22:%22source%22,%22operator%22:%22any%20of%22,%22type%22:%22stringOptions%22,%22value%22:%5B%22EVAL%22%5D%7D%5D",
+    },
     Listed { name: "calibration", address: "/project/{project}/calibration" },
     Listed {
         name: "calibration-grades",

@@ -1,8 +1,8 @@
 use ratchet_browser::Page;
 
-use super::LIGHT;
-use super::hand::with_both;
+use super::hand::{Hand, with_both};
 use super::stage::stage;
+use super::{LIGHT, PHONE};
 
 /// The number of the line that is chosen.
 fn chosen(page: &Page) -> String {
@@ -79,11 +79,19 @@ fn a_trace_is_commented_and_judged() {
         page.wait_until(&format!("!document.querySelector('#comment').value && {is_there}"));
         let is_nothing_chosen = "!document.querySelector('.annotate :checked')";
         assert_eq!(page.js(is_nothing_chosen), true, "a preselected value would be saved unseen");
-        let scores = "document.querySelectorAll('.verdicts li').length";
-        let before = page.js(scores);
-        hand.pick(page, ".annotate fieldset input");
+        // The second time, the score of the same person is replaced.
+        let nth = match hand {
+            Hand::Keys => 1,
+            Hand::Mouse => 2,
+        };
+        let radio = format!(".annotate fieldset label:nth-of-type({nth}) input");
+        let value = format!("document.querySelector('{radio}').parentElement.innerText.trim()");
+        let value = page.js(&value);
+        let own =
+            "[...document.querySelectorAll('.annotate .hint bdi')].map((own) => own.textContent)";
+        hand.pick(page, &radio);
         hand.press(page, ".annotate button");
-        page.wait_until(&format!("{is_nothing_chosen} && {scores} > {before}"));
+        page.wait_until(&format!("{is_nothing_chosen} && {own}.includes({value})"));
     });
 }
 
@@ -146,6 +154,10 @@ fn times_are_shown_in_the_zone_of_the_browser_and_in_utc_on_hover() {
         let hour: u32 = utc.as_str().unwrap().parse().unwrap();
         assert_eq!(page.js(&shown), format!("{:02}", (hour + 9) % 24));
         assert_eq!(page.js(&format!("{time}.title.slice(11, 13)")), utc);
+        PHONE.at(page);
+        let short = "[...document.querySelectorAll('.bar [data-zone-short]')].filter((zone) => zone.offsetHeight).map((zone) => zone.textContent)";
+        assert_eq!(page.js(short), serde_json::json!(["Tokyo"]), "on phones, too");
+        LIGHT.at(page);
     });
 }
 

@@ -100,6 +100,7 @@ pub enum AuditObject {
     /// One or more traces.
     Traces,
     Score,
+    Comment,
     Suggestion,
     Schedule,
     /// A dead letter of the job queue.
@@ -125,7 +126,7 @@ pub enum AuditObject {
 
 impl AuditObject {
     /// Every noun, in menu order.
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 38] = [
         Self::Project,
         Self::Member,
         Self::Person,
@@ -149,6 +150,7 @@ impl AuditObject {
         Self::View,
         Self::Traces,
         Self::Score,
+        Self::Comment,
         Self::Suggestion,
         Self::Schedule,
         Self::Job,
@@ -190,6 +192,7 @@ impl AuditObject {
             Self::View => "saved view",
             Self::Traces => "traces",
             Self::Score => "score",
+            Self::Comment => "comment",
             Self::Suggestion => "suggestion",
             Self::Schedule => "schedule",
             Self::Job => "job",

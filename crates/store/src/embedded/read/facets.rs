@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::{Connection, params_from_iter};
 
 use super::narrow::JoinOrder;
+use crate::agent_aliases::{AgentColumn, AgentNames, own_name};
 use crate::embedded::filter::{FacetForm, Kind, Where, observation_kind, session, trace_kind};
 use crate::embedded::load::project_number;
 use crate::facets::{FacetQuery, Facets};
@@ -14,36 +15,39 @@ use crate::{StoreError, StoreResult};
 pub(in crate::embedded) fn traces(
     db: &Connection,
     query: &FacetQuery<TraceColumn>,
+    agents: &AgentNames,
 ) -> StoreResult<Facets> {
     let mut tests = Where::default();
     tests.traces(&query.of.conditions)?;
     let kinds = query.columns.iter().map(|column| trace_kind(*column)).collect();
     let source = Source { from: "FROM trace t", project: "t.project", time: "t.timestamp" };
-    count(db, query, (tests, kinds), &source)
+    count(db, query, (tests, kinds), (&source, agents))
 }
 
 pub(in crate::embedded) fn observations(
     db: &Connection,
     query: &FacetQuery<ObservationColumn>,
+    agents: &AgentNames,
 ) -> StoreResult<Facets> {
     let mut tests = Where::default();
     tests.observations(&query.of.conditions)?;
     let kinds = query.columns.iter().map(|column| observation_kind(*column)).collect();
     let from = JoinOrder::ByObservation.from();
     let source = Source { from, project: "o.project", time: "o.start" };
-    count(db, query, (tests, kinds), &source)
+    count(db, query, (tests, kinds), (&source, agents))
 }
 
 pub(in crate::embedded) fn sessions(
     db: &Connection,
     query: &FacetQuery<SessionColumn>,
+    agents: &AgentNames,
 ) -> StoreResult<Facets> {
     let mut tests = Where::default();
     tests.sessions(&query.of.conditions)?;
     let kinds = query.columns.iter().map(|column| session::kind(*column));
     let kinds = kinds.collect::<StoreResult<Vec<Kind>>>()?;
     let source = Source { from: "FROM session s", project: "s.project", time: "s.created_at" };
-    count(db, query, (tests, kinds), &source)
+    count(db, query, (tests, kinds), (&source, agents))
 }
 
 struct Source {
@@ -52,11 +56,11 @@ struct Source {
     time: &'static str,
 }
 
-fn count<C>(
+fn count<C: AgentColumn>(
     db: &Connection,
     query: &FacetQuery<C>,
     (tests, kinds): (Where, Vec<Kind>),
-    source: &Source,
+    (source, agents): (&Source, &AgentNames),
 ) -> StoreResult<Facets> {
     let bad = |why: &str| StoreError::BadQuery(why.to_owned());
     if !tests.content.is_empty() {
@@ -93,7 +97,12 @@ fn count<C>(
         facets.counted += 1;
         for (at, ((_, form), counts)) in columns.iter().zip(&mut facets.values).enumerate() {
             let text: Option<String> = row.get(at).map_err(StoreError::database)?;
-            for word in words(text, *form) {
+            let is_agent = query.columns.get(at).is_some_and(AgentColumn::is_agent);
+            let mut words = words(text, *form);
+            if is_agent && !agents.is_empty() {
+                words = words.into_iter().map(|word| own_name(agents, word)).collect();
+            }
+            for word in words {
                 *counts.entry(word).or_default() += 1;
             }
         }

@@ -1,7 +1,8 @@
 use std::collections::BTreeSet;
 
-use ratchet_core::id::{ObservationId, TraceId};
+use ratchet_core::id::{ObservationId, ScoreId, TraceId};
 use ratchet_core::quality::synthesis::{JudgeVersion, is_superseded};
+use ratchet_core::record::score::public::is_public;
 use ratchet_core::record::score::{ScoreSource, ScoreValue};
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
@@ -72,7 +73,8 @@ fn sample(db: &Connection, filter: &Where, name: String, most: u64) -> rusqlite:
     let params = || params_from_iter(filter.params.iter());
     let total = db.prepare_cached(&count)?.query_row(params(), |row| row.get(0))?;
     let sql = format!(
-        "SELECT s.data_type, s.number, s.text, s.source, s.timestamp, s.metadata {from} {filter_sql} \
+        "SELECT s.data_type, s.number, s.text, s.source, s.timestamp, s.metadata, \
+         s.id, s.author IS NOT NULL OR s.queue IS NOT NULL {from} {filter_sql} \
          ORDER BY s.timestamp DESC, s.no DESC LIMIT {}",
         to_i64(most),
     );
@@ -87,6 +89,7 @@ fn sample(db: &Connection, filter: &Where, name: String, most: u64) -> rusqlite:
             source,
             judge: JudgeVersion::of_metadata(&metadata),
             is_superseded: is_superseded(&metadata),
+            names_a_person: row.get(7)? || is_public(&row.get::<_, Column<ScoreId>>(6)?.0),
             timestamp: row.get::<_, Column<_>>(4)?.0,
         }))
     })?;

@@ -19,7 +19,7 @@ use super::turns::ChatContext;
 use crate::components::icon::{Icon, icon};
 use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
-use crate::pages::trace::forms::write_scores;
+use crate::pages::annotation;
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
@@ -146,7 +146,7 @@ pub(super) async fn keep(
                 // As all feedback of users is; an annotation would follow a config.
                 ..ScoreDraft::new(id, target, ScoreSource::Api, stamp)
             };
-            write_scores(&web, &ctx, vec![draft]).await?;
+            annotation::write(&web, &ctx, vec![draft]).await?;
             Ok(Some("thumb"))
         }
         _ => Err(ChatFormError::bad("thumb: up or down")),

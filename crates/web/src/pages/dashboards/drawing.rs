@@ -29,7 +29,7 @@ type Around<'a> = (PlotHeight, Option<&'a Drill<'a>>);
 pub(super) fn draw(chart: &Widget, answer: &ChartData, (tall, drill): Around<'_>) -> Markup {
     let is_empty = answer.rows.iter().all(|row| row.figures.iter().all(is_nothing));
     if is_empty && chart.chart != ChartKind::Number {
-        return nothing(chart, answer);
+        return nothing(chart, answer, drill);
     }
     match chart.chart {
         ChartKind::LineTimeSeries => over_time(chart, answer, Form::Lines, (tall, drill)),
@@ -69,9 +69,12 @@ fn is_nothing(figure: &Figure) -> bool {
     }
 }
 
-fn nothing(chart: &Widget, answer: &ChartData) -> Markup {
+fn nothing(chart: &Widget, answer: &ChartData, drill: Option<&Drill<'_>>) -> Markup {
     let how = html! {
         p.muted { "No data in this time range for: " (reading::about(chart)) "." }
+        @if let Some(drill) = drill {
+            p { a.button href=(drill.ctx.here().with("range", "all")) { "Show all time" } }
+        }
     };
     html! {
         figure.chart {
@@ -292,7 +295,7 @@ fn number(chart: &Widget, answer: &ChartData, drill: Option<&Drill<'_>>) -> Mark
 
 fn histogram(chart: &Widget, answer: &ChartData, (tall, drill): Around<'_>) -> Markup {
     let figure = answer.rows.first().and_then(|row| row.figures.first());
-    let Some(Figure::Histogram(bins)) = figure else { return nothing(chart, answer) };
+    let Some(Figure::Histogram(bins)) = figure else { return nothing(chart, answer, drill) };
     let stretch = |bin: &Bin| HistogramBin { lower: bin.lower, upper: bin.upper, count: bin.count };
     let bins: Vec<HistogramBin> = bins.iter().map(stretch).collect();
     let read =

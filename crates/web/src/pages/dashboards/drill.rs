@@ -1,16 +1,19 @@
 //! From a chart to the list of the records behind it, with the same filter and time range.
 
 use ratchet_core::catalog::dashboard::widget::{Widget, WidgetRecords};
-use ratchet_core::catalog::filter::FilterCondition;
-use ratchet_core::record::field_table::{FieldKind, OBSERVATION};
+use ratchet_core::catalog::filter::{FilterCondition, FilterKind, Operator};
+use ratchet_core::record::field_table::{FieldKind, OBSERVATION, SCORE};
+use ratchet_core::record::score::DataType;
 use ratchet_core::time::Timestamp;
 use ratchet_store::query::Compare;
+use serde_json::Value;
 
+use super::split::observations;
 use crate::filter::saved::Counted;
 use crate::filter::{Filter, Pattern, RecordField, Term, TermCondition};
+use crate::pages::scores::{self, condition};
 use crate::request_context::{Link, RequestContext};
 use crate::scope::Span;
-use crate::score_summary;
 
 /// Name of the rollup group for rare values, which no record has.
 const RARE: &str = "(other)";
@@ -26,8 +29,8 @@ pub(super) struct Drill<'a> {
 enum Target {
     /// The list of observations, filtered.
     Observations(Filter),
-    /// The pages of scores; the name, if the chart is about one.
-    Scores(Option<String>),
+    /// The list of scores that pass some conditions.
+    Scores(Vec<FilterCondition>),
 }
 
 impl<'a> Drill<'a> {
@@ -38,21 +41,25 @@ impl<'a> Drill<'a> {
         ctx: &'a RequestContext,
     ) -> Option<Self> {
         let by = chart.dimensions.iter().map(|one| one.field.as_str()).collect();
-        let filters: Vec<FilterCondition> = chart.filters.iter().chain(besides).cloned().collect();
+        let filters = chart.filters.iter().chain(besides).cloned();
+        let scores = |data_types: &[DataType]| {
+            // Those of the page are for all its charts, and scores do not have every column.
+            let fits = |one: &FilterCondition| SCORE.by_api_name(&one.column).is_some();
+            let of_view = one_of("dataType", data_types.iter().map(|one| one.as_str()));
+            Target::Scores(filters.clone().filter(fits).chain([of_view]).collect())
+        };
         let to = match chart.view {
             WidgetRecords::Observations => {
+                let filters: Vec<FilterCondition> = filters.collect();
                 let (filter, unknown) = Filter::from_stored(&filters, Counted::Observations);
                 if !unknown.is_empty() {
                     return None;
                 }
                 Target::Observations(filter)
             }
-            WidgetRecords::ScoresNumeric
-            | WidgetRecords::ScoresBoolean
-            | WidgetRecords::ScoresCategorical => {
-                let (filter, _) = Filter::from_stored(&filters, Counted::Scores);
-                Target::Scores(filter.terms.iter().find_map(score_name))
-            }
+            WidgetRecords::ScoresNumeric => scores(&[DataType::Numeric, DataType::Boolean]),
+            WidgetRecords::ScoresBoolean => scores(&[DataType::Boolean]),
+            WidgetRecords::ScoresCategorical => scores(&[DataType::Categorical]),
         };
         Some(Self { ctx, to, by })
     }
@@ -60,15 +67,9 @@ impl<'a> Drill<'a> {
     /// The records of the whole chart.
     pub(super) fn all(&self) -> Link {
         match &self.to {
-            Target::Observations(filter) => self.observations(filter),
-            Target::Scores(Some(name)) => score_summary::link(self.ctx, name),
-            Target::Scores(None) => self.ctx.to(&["scores"]),
+            Target::Observations(filter) => observations(self.ctx, filter),
+            Target::Scores(conditions) => scores::filtered(self.ctx, conditions),
         }
-    }
-
-    fn observations(&self, filter: &Filter) -> Link {
-        let list = self.ctx.to(&["observations"]);
-        if filter.terms.is_empty() { list } else { list.with("q", filter.to_string()) }
     }
 
     /// The records of each step of time.
@@ -81,18 +82,22 @@ impl<'a> Drill<'a> {
         if key.is_empty() || key.len() > self.by.len() {
             return None;
         }
+        let parts = self.by.iter().zip(key);
         match &self.to {
-            Target::Scores(_) if self.by == ["name"] => {
-                Some(score_summary::link(self.ctx, key.first()?.as_deref()?))
+            Target::Scores(conditions) => {
+                let mut conditions = conditions.clone();
+                for (by, part) in parts {
+                    conditions.push(of_score(by, part.as_deref()?)?);
+                }
+                Some(scores::filtered(self.ctx, &conditions))
             }
-            Target::Scores(_) => None,
             Target::Observations(filter) => {
                 let mut filter = filter.clone();
-                for (by, part) in self.by.iter().zip(key) {
+                for (by, part) in parts {
                     let field = OBSERVATION.by_api_name(by)?.field?;
                     filter.terms.push(term(field, part.as_deref())?);
                 }
-                Some(self.observations(&filter))
+                Some(observations(self.ctx, &filter))
             }
         }
     }
@@ -100,17 +105,31 @@ impl<'a> Drill<'a> {
     /// The records whose measure lies between two values, if a filter can name them; the upper end
     /// belongs to the last part of a distribution only.
     pub(super) fn between(&self, measure: &str, ends: (f64, f64), is_last: bool) -> Option<Link> {
-        let Target::Observations(filter) = &self.to else { return None };
-        let field = OBSERVATION.by_api_name(measure)?.field?;
-        let is_number = matches!(field.facts().kind, FieldKind::Number(_));
-        if !is_number || OBSERVATION.filter(field).is_none() {
-            return None;
+        match &self.to {
+            Target::Observations(filter) => {
+                let field = OBSERVATION.by_api_name(measure)?.field?;
+                let is_number = matches!(field.facts().kind, FieldKind::Number(_));
+                if !is_number || OBSERVATION.filter(field).is_none() {
+                    return None;
+                }
+                let upper = if is_last { Compare::AtMost } else { Compare::Less };
+                let mut filter = filter.clone();
+                filter.terms.push(Term::number(field, Compare::AtLeast, ends.0));
+                filter.terms.push(Term::number(field, upper, ends.1));
+                Some(observations(self.ctx, &filter))
+            }
+            Target::Scores(conditions) => {
+                let is_number = matches!(SCORE.by_api_name(measure)?.kind, FieldKind::Number(_));
+                let upper = if is_last { Operator::AtMost } else { Operator::Less };
+                let bound = |operator, end: f64| {
+                    condition(measure, FilterKind::Number, operator, end.into())
+                };
+                let mut conditions = conditions.clone();
+                conditions.push(bound(Operator::AtLeast, ends.0));
+                conditions.push(bound(upper, ends.1));
+                is_number.then(|| scores::filtered(self.ctx, &conditions))
+            }
         }
-        let upper = if is_last { Compare::AtMost } else { Compare::Less };
-        let mut filter = filter.clone();
-        filter.terms.push(Term::number(field, Compare::AtLeast, ends.0));
-        filter.terms.push(Term::number(field, upper, ends.1));
-        Some(self.observations(&filter))
     }
 }
 
@@ -131,10 +150,22 @@ pub(super) fn term(field: RecordField, key: Option<&str>) -> Option<Term> {
     }
 }
 
-fn score_name(term: &Term) -> Option<String> {
-    match &term.what {
-        TermCondition::Word(RecordField::Name, Pattern::Exactly(names)) if !term.negated => {
-            names.first().filter(|_| names.len() == 1).cloned()
+fn one_of<'a>(column: &str, words: impl Iterator<Item = &'a str>) -> FilterCondition {
+    let words: Vec<Value> = words.map(Value::from).collect();
+    condition(column, FilterKind::StringOptions, Operator::AnyOf, words.into())
+}
+
+/// A condition for scores whose column is a key.
+fn of_score(column: &str, key: &str) -> Option<FilterCondition> {
+    match SCORE.by_api_name(column)?.kind {
+        FieldKind::Text | FieldKind::Choice => Some(one_of(column, [key].into_iter())),
+        FieldKind::Boolean => {
+            let is_true = key.to_ascii_lowercase().parse::<bool>().ok()?;
+            Some(condition(column, FilterKind::Boolean, Operator::Equal, is_true.into()))
+        }
+        FieldKind::Number(_) => {
+            let number = key.parse::<f64>().ok()?;
+            Some(condition(column, FilterKind::Number, Operator::Equal, number.into()))
         }
         _ => None,
     }

@@ -45,7 +45,7 @@ pub(super) fn table(ctx: &RequestContext, shown: &OverviewData) -> Markup {
         let was = before.get(key.key.as_slice()).copied();
         Row {
             id: word.unwrap_or_default().to_owned(),
-            link: word.and_then(|word| shown.split.steps_of(ctx, word)),
+            link: word.and_then(|word| shown.split.steps_of(ctx, word, shown.filter())),
             cells: cells(&shown.split.key_name(word), &key.whole, was, shown.before.is_some()),
             failed: false,
         }

@@ -8,6 +8,7 @@ use super::trace_latency::{self, TraceLatency};
 use super::{keys, panel, tabs};
 use crate::components::stat::{self, Stat, Value};
 use crate::components::{empty, figure};
+use crate::filter::Filter;
 use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
@@ -26,6 +27,8 @@ pub(super) struct OverviewData {
     /// The previous period; `None` for all time, or if it was not read completely.
     pub(super) before: Option<Timed>,
     reach: ScanRange,
+    /// Environments that the figures leave out.
+    left_out: Vec<String>,
 }
 
 pub(super) async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
@@ -65,7 +68,17 @@ async fn gather(web: &Web, ctx: &RequestContext) -> PageResult<OverviewData> {
     };
     // Next to nothing is no time to compare with: all would have grown a thousandfold.
     let before = before.filter(|before| sums::is_comparable(&now.whole(), &before.whole()));
-    Ok(OverviewData { split, now, calls, traces, before, reach })
+    let is_about = split.by == Some(Dimension::Environment);
+    let left_out =
+        if is_about { Vec::new() } else { sums::left_out(web, ctx, ctx.range()).await? };
+    Ok(OverviewData { split, now, calls, traces, before, reach, left_out })
+}
+
+impl OverviewData {
+    /// What the lists behind the figures have in common: what the figures leave out.
+    pub(super) fn filter(&self) -> Filter {
+        sums::list_without(&self.left_out)
+    }
 }
 
 fn nothing(ctx: &RequestContext) -> Markup {

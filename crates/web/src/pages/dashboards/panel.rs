@@ -4,10 +4,11 @@ use ratchet_store::aggregate::Sums;
 
 use super::others::OTHERS;
 use super::overview::OverviewData;
+use super::split::observations;
 use super::trace_latency::{PERCENTILES, read_seconds};
 use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::figure;
-use crate::filter::{RecordField, Term};
+use crate::filter::{Filter, RecordField, Term};
 use crate::request_context::{Link, RequestContext};
 use crate::scope::Span;
 use crate::sums::{KeySums, Timed, float, natural, whole_number};
@@ -114,7 +115,7 @@ impl Panel {
             values: self.values(&key.steps),
         };
         let mut series: Vec<Series> = first.iter().zip(hues).map(line).collect();
-        let link = |key: &&KeySums| shown.split.steps_of(ctx, &word(key)?);
+        let link = |key: &&KeySums| shown.split.steps_of(ctx, &word(key)?, self.filter(shown));
         let series_links = first.iter().map(link).collect();
         if !rest.is_empty() {
             let rest = Timed {
@@ -134,7 +135,7 @@ impl Panel {
             note: self.note(&timed.whole(), before.is_some()),
             steps: timed.course.names(),
             series,
-            step_links: self.step_links(ctx, timed),
+            step_links: self.step_links(ctx, shown),
             series_links,
             before: before.map(|before| self.before(&before.all())).unwrap_or_default(),
             form: self.form(),
@@ -167,16 +168,22 @@ impl Panel {
         )
     }
 
-    /// The observations of each step of time.
-    fn step_links(self, ctx: &RequestContext, timed: &Timed) -> Vec<Link> {
-        let filter = match self {
+    /// What its observations pass: those that are counted, in the environments that are.
+    fn filter(self, shown: &OverviewData) -> Filter {
+        let own = match self {
             Self::Errors => Some(Term::word(RecordField::Level, "error")),
             Self::Latency(_) => Some(Term::word(RecordField::Kind, "generation")),
             Self::Volume | Self::Cost | Self::Tokens | Self::StepCost => None,
         };
-        let list = ctx.to(&["observations"]);
-        let list = filter.into_iter().fold(list, |list, term| list.with("q", term.to_string()));
-        let spans = timed.course.spans();
+        let mut filter = shown.filter();
+        filter.terms.extend(own);
+        filter
+    }
+
+    /// The observations of each step of time.
+    fn step_links(self, ctx: &RequestContext, shown: &OverviewData) -> Vec<Link> {
+        let list = observations(ctx, &self.filter(shown));
+        let spans = self.of(shown).course.spans();
         spans.map(|(from, to)| list.clone().with("range", Span::Between(from, to).word())).collect()
     }
 
@@ -227,6 +234,8 @@ fn trace_latency(ctx: &RequestContext, shown: &OverviewData) -> Markup {
         values: values.clone(),
     });
     let list = ctx.to(&["traces"]).with("sort", "-latency_seconds");
+    let filter = shown.filter();
+    let list = if filter.terms.is_empty() { list } else { list.with("q", filter.to_string()) };
     let spans = course.spans();
     let link = |(from, to)| list.clone().with("range", Span::Between(from, to).word());
     chart::over_time(&OverTime {

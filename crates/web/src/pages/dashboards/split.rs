@@ -1,7 +1,7 @@
 use maud::{Markup, html};
 use ratchet_store::aggregate::AggregateDimension;
 
-use crate::filter::{RecordField, Term};
+use crate::filter::{Filter, RecordField, Term};
 use crate::frame::menu;
 use crate::request_context::{Link, RequestContext};
 
@@ -68,8 +68,13 @@ impl Split {
         html! { div.choice { (menu("Group by", self.label, &choices)) } }
     }
 
-    /// Where the steps of a key are listed, if the filter can name them.
-    pub(super) fn steps_of(self, ctx: &RequestContext, key: &str) -> Option<Link> {
+    /// Where the steps of a key that also pass a filter are listed, if the filter can name them.
+    pub(super) fn steps_of(
+        self,
+        ctx: &RequestContext,
+        key: &str,
+        mut filter: Filter,
+    ) -> Option<Link> {
         let field = match self.by? {
             AggregateDimension::Model => RecordField::Model,
             AggregateDimension::Name => RecordField::Name,
@@ -86,11 +91,12 @@ impl Split {
                 return Some(ctx.here().without("by").without("all").with("agent", key));
             }
             AggregateDimension::Environment => {
-                return Some(ctx.to(&["observations"]).with("env", key));
+                return Some(observations(ctx, &filter).with("env", key));
             }
             AggregateDimension::Tags => return None,
         };
-        Some(ctx.to(&["observations"]).with("q", Term::word(field, key).to_string()))
+        filter.terms.push(Term::word(field, key));
+        Some(observations(ctx, &filter))
     }
 
     /// What people call a key.
@@ -105,6 +111,12 @@ impl Split {
             (Some(_), None) => "none".to_owned(),
         }
     }
+}
+
+/// The list of observations that pass a filter.
+pub(super) fn observations(ctx: &RequestContext, filter: &Filter) -> Link {
+    let list = ctx.to(&["observations"]);
+    if filter.terms.is_empty() { list } else { list.with("q", filter.to_string()) }
 }
 
 #[cfg(test)]

@@ -58,6 +58,7 @@ pub(super) async fn draw(
     besides: &[FilterCondition],
     tall: PlotHeight,
 ) -> PageResult<Markup> {
+    let besides = &with_production(web, ctx, chart, besides).await?;
     let judged = judges::tell_apart(web, ctx, chart, besides).await?;
     let (chart, judge) = (&*judged.chart, judged.only.as_deref());
     let asked = ChartQuery { chart, besides, judge };
@@ -98,7 +99,6 @@ pub(super) async fn answer(
     let mut besides = besides.to_vec();
     let time = time(web, ctx).await?;
     besides.extend(of_scope(ctx));
-    besides.extend(production(web, ctx, chart, time).await?);
     let width = time_buckets::width(time.0, time.1);
     let asked = widget::asks(ctx.project_id(), chart, &besides, (time, width));
     let (mut question, shape) = match asked {
@@ -161,27 +161,31 @@ fn of_scope(ctx: &RequestContext) -> Vec<FilterCondition> {
     Filter { terms }.to_stored(Counted::Observations).unwrap_or_default()
 }
 
-/// Leaves judges and experiments out of a chart that is not about environments itself.
-async fn production(
+/// Leaves judges and experiments out of a chart that is not about environments itself, and of the
+/// lists that it leads to.
+async fn with_production(
     web: &Web,
     ctx: &RequestContext,
     chart: &Widget,
-    (from, to): (Timestamp, Timestamp),
-) -> PageResult<Option<FilterCondition>> {
+    besides: &[FilterCondition],
+) -> PageResult<Vec<FilterCondition>> {
+    let mut besides = besides.to_vec();
     let is_about = chart.dimensions.iter().any(|by| by.field == ENVIRONMENT)
         || chart.filters.iter().any(|filter| filter.column == ENVIRONMENT);
     if is_about {
-        return Ok(None);
+        return Ok(besides);
     }
+    let (from, to) = time(web, ctx).await?;
     let range = TimeRange { from: Some(from), to: Some(to) };
     let left_out = sums::left_out(web, ctx, range).await?;
-    Ok((!left_out.is_empty()).then(|| FilterCondition {
+    besides.extend((!left_out.is_empty()).then(|| FilterCondition {
         column: ENVIRONMENT.to_owned(),
         operator: Operator::NoneOf,
         kind: FilterKind::StringOptions,
         value: left_out.into(),
         key: None,
-    }))
+    }));
+    Ok(besides)
 }
 
 /// How many records the figures are made of: the last figure of each row, or all of its bins.

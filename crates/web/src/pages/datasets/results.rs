@@ -269,10 +269,19 @@ async fn scores(
             continue;
         };
         let found = judged.entry(trace).or_default();
-        found.deciders.entry(score.name.clone()).or_insert(score_summary::decider(&score));
+        let decider = score_summary::decider(&score);
         let side = match score.source {
-            ScoreSource::Annotation => &mut found.people,
-            ScoreSource::Api | ScoreSource::Eval => &mut found.judged,
+            ScoreSource::Annotation => {
+                found.deciders.entry(score.name.clone()).or_insert(decider);
+                &mut found.people
+            }
+            ScoreSource::Api | ScoreSource::Eval => {
+                // A person's correction of the same name does not hide who the judge is.
+                if !found.judged.contains_key(&score.name) {
+                    found.deciders.insert(score.name.clone(), decider);
+                }
+                &mut found.judged
+            }
         };
         side.entry(score.name).or_insert(number);
     }

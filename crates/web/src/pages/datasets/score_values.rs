@@ -57,7 +57,7 @@ pub(super) fn badges(trial: &TrialOutcome) -> Markup {
     html! {
         span.badges {
             @for (name, value) in &scores.judged {
-                @match scores.deciders.get(name).filter(|decider| **decider != Decider::Human) {
+                @match scores.deciders.get(name) {
                     Some(decider) => { (badge::decided(*decider, &text(name, *value))) },
                     None => { (badge::tag(&text(name, *value))) },
                 }

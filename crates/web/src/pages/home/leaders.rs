@@ -5,7 +5,7 @@ use ratchet_store::aggregate::{AggregateDimension, Group, Step};
 
 use crate::components::figure;
 use crate::components::table::{Column, Row, Table, table};
-use crate::filter::{Filter, Pattern, RecordField, Term, TermCondition};
+use crate::filter::{Pattern, RecordField, Term, TermCondition};
 use crate::frame::Section;
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
@@ -18,6 +18,7 @@ const LINES: usize = 5;
 pub(super) async fn failures(web: &Web, ctx: &RequestContext) -> PageResult<Markup> {
     let groups =
         sums::groups(web, ctx, ctx.range(), Step::Whole, &[AggregateDimension::Name]).await?;
+    let all = sums::list_without(&sums::left_out(web, ctx, ctx.range()).await?);
     let failed = greatest(groups, |group| float(group.sums.errors));
     let columns = vec![
         Column::text("Observation"),
@@ -26,9 +27,9 @@ pub(super) async fn failures(web: &Web, ctx: &RequestContext) -> PageResult<Mark
         Column::number("Error rate"),
     ];
     let row = |(name, group): &(String, Group)| {
-        let filter = Filter {
-            terms: vec![exactly(RecordField::Name, name), exactly(RecordField::Level, "error")],
-        };
+        let mut filter = all.clone();
+        filter.terms.push(exactly(RecordField::Name, name));
+        filter.terms.push(exactly(RecordField::Level, "error"));
         let share = float(group.sums.errors) / float(group.sums.count).max(1.0);
         Row {
             id: name.clone(),
@@ -49,6 +50,7 @@ pub(super) async fn failures(web: &Web, ctx: &RequestContext) -> PageResult<Mark
 pub(super) async fn spending(web: &Web, ctx: &RequestContext) -> PageResult<Markup> {
     let groups =
         sums::groups(web, ctx, ctx.range(), Step::Whole, &[AggregateDimension::Model]).await?;
+    let all = sums::list_without(&sums::left_out(web, ctx, ctx.range()).await?);
     let dear = greatest(groups, |group| group.sums.cost.dollars());
     let columns = vec![
         Column::text("Model"),
@@ -57,7 +59,8 @@ pub(super) async fn spending(web: &Web, ctx: &RequestContext) -> PageResult<Mark
         Column::number("Cost"),
     ];
     let row = |(name, group): &(String, Group)| {
-        let filter = Filter { terms: vec![exactly(RecordField::Model, name)] };
+        let mut filter = all.clone();
+        filter.terms.push(exactly(RecordField::Model, name));
         Row {
             id: name.clone(),
             link: Some(Section::Observations.link(ctx).with("q", filter.to_string())),

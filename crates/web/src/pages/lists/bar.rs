@@ -7,7 +7,7 @@ use ratchet_store::query::Compare;
 
 use super::column::ListColumn;
 use super::export::Format;
-use super::facets::Facet;
+use super::facets::{Facet, FacetBasis};
 use super::state::{ListState, SCORE, here};
 use super::suggest::suggestions;
 use super::views;
@@ -150,19 +150,24 @@ fn offered(ctx: &RequestContext, state: &ListState, facet: &Facet) -> Markup {
             @for (word, count, is_chosen, link) in entries {
                 a.facet href=(link) aria-current=[is_chosen.then_some("true")] {
                     bdi { (ratchet_core::record::limit::elide(word, 60)) }
-                    (how_many(*count, facet.sample))
+                    (how_many(*count, facet.basis))
                 }
             }
         },
     )
 }
 
-/// The exact number of records with a value; of a sample, the approximate share.
-fn how_many(count: u64, sample: Option<u64>) -> Markup {
+/// The exact number of records with a value, or an approximate number or share.
+fn how_many(count: u64, basis: FacetBasis) -> Markup {
     html! {
-        @match sample {
-            None => { span.muted { (figure::grouped(count)) } },
-            Some(sample) => {
+        @match basis {
+            FacetBasis::All => { span.muted { (figure::grouped(count)) } },
+            FacetBasis::Hours => {
+                span.muted title="From hourly sums: whole hours, rare values left out" {
+                    "≈" (figure::grouped(count))
+                }
+            },
+            FacetBasis::Newest(sample) => {
                 span.muted title={ (figure::grouped(count)) " of the newest " (figure::grouped(sample)) } {
                     "≈" (figure::percent(share(count, sample)))
                 }

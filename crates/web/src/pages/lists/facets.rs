@@ -3,7 +3,9 @@ use std::time::Duration;
 
 use ratchet_store::aggregate::{AggregateDimension, AggregateQuery, Step};
 use ratchet_store::facets::{FacetQuery, Facets};
-use ratchet_store::query::{ObservationColumn, SessionColumn, TallyQuery, TraceColumn};
+use ratchet_store::query::{
+    Condition, ObservationColumn, SessionColumn, TallyQuery, Test, TraceColumn,
+};
 use ratchet_store::telemetry::Telemetry;
 use ratchet_store::{StoreError, StoreResult};
 
@@ -27,8 +29,25 @@ pub(super) struct Facet {
     pub(super) title: &'static str,
     /// Each value and how many records have it.
     pub(super) words: Vec<(String, u64)>,
-    /// The number of the newest records that were counted, if there are more.
-    pub(super) sample: Option<u64>,
+    pub(super) basis: FacetBasis,
+}
+
+/// What the values of a facet are counted among.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FacetBasis {
+    /// All matching records.
+    All,
+    /// So many of the newest ones.
+    Newest(u64),
+    /// Hourly sums: whole hours, in which rare values are counted together.
+    Hours,
+}
+
+/// Rows that a text search found: facets are counted among them.
+pub(super) struct SearchedRows {
+    pub(super) ids: Vec<String>,
+    /// Whether the search goes on.
+    pub(super) is_cut: bool,
 }
 
 /// What there is to choose from, within the filter. Comes from hourly sums or the newest matching
@@ -36,18 +55,22 @@ pub(super) struct Facet {
 pub(super) async fn facets(
     telemetry: &Telemetry,
     ask: &ListQuery,
-    on: ListKind,
+    (on, searched): (ListKind, Option<&SearchedRows>),
 ) -> StoreResult<Vec<Facet>> {
     let mut facets = match on {
-        ListKind::Traces => of_traces(telemetry, ask).await?,
-        ListKind::Observations => of_observations(telemetry, ask).await?,
-        ListKind::Sessions => of_sessions(telemetry, ask).await?,
+        ListKind::Traces => of_traces(telemetry, ask, searched).await?,
+        ListKind::Observations => of_observations(telemetry, ask, searched).await?,
+        ListKind::Sessions => of_sessions(telemetry, ask, searched).await?,
     };
     facets.retain(|facet| !facet.words.is_empty());
     Ok(facets)
 }
 
-async fn of_traces(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Vec<Facet>> {
+async fn of_traces(
+    telemetry: &Telemetry,
+    ask: &ListQuery,
+    searched: Option<&SearchedRows>,
+) -> StoreResult<Vec<Facet>> {
     let own = [
         (RecordField::Name, TraceColumn::Name),
         (RecordField::User, TraceColumn::User),
@@ -56,14 +79,20 @@ async fn of_traces(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Vec<Fa
         (RecordField::Release, TraceColumn::Release),
     ];
     let (fields, columns) = own.into_iter().unzip();
-    let query = within(trace_row::tally(ask, COUNTED), columns);
-    let mut facets = named(fields, telemetry.trace_facets(query).await)?;
-    let query = within(trace_row::tally(ask, COUNTED_WITH_PARTS), vec![TraceColumn::Models]);
-    facets.extend(named(vec![RecordField::Model], telemetry.trace_facets(query).await)?);
+    let narrowed = |at_most| among(trace_row::tally(ask, at_most), TraceColumn::Id, searched);
+    let query = within(narrowed(COUNTED), columns);
+    let mut facets = named(fields, telemetry.trace_facets(query).await, searched)?;
+    let query = within(narrowed(COUNTED_WITH_PARTS), vec![TraceColumn::Models]);
+    let found = telemetry.trace_facets(query).await;
+    facets.extend(named(vec![RecordField::Model], found, searched)?);
     Ok(facets)
 }
 
-async fn of_observations(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Vec<Facet>> {
+async fn of_observations(
+    telemetry: &Telemetry,
+    ask: &ListQuery,
+    searched: Option<&SearchedRows>,
+) -> StoreResult<Vec<Facet>> {
     if ask.agent.is_none() && ask.filter.terms.is_empty() {
         return of_sums(telemetry, ask).await;
     }
@@ -74,11 +103,16 @@ async fn of_observations(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<
         (RecordField::Level, ObservationColumn::Level),
     ];
     let (fields, columns) = own.into_iter().unzip();
-    let query = within(observation_row::tally(ask, COUNTED), columns);
-    named(fields, telemetry.observation_facets(query).await)
+    let tally = observation_row::tally(ask, COUNTED);
+    let query = within(among(tally, ObservationColumn::Id, searched), columns);
+    named(fields, telemetry.observation_facets(query).await, searched)
 }
 
-async fn of_sessions(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Vec<Facet>> {
+async fn of_sessions(
+    telemetry: &Telemetry,
+    ask: &ListQuery,
+    searched: Option<&SearchedRows>,
+) -> StoreResult<Vec<Facet>> {
     let of_traces = [
         (RecordField::Agent, SessionColumn::Agents),
         (RecordField::Release, SessionColumn::Releases),
@@ -86,8 +120,19 @@ async fn of_sessions(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Vec<
         (RecordField::Tags, SessionColumn::Tags),
     ];
     let (fields, columns) = of_traces.into_iter().unzip();
-    let query = within(session_row::tally(ask, COUNTED_WITH_PARTS), columns);
-    named(fields, telemetry.session_facets(query).await)
+    let tally = session_row::tally(ask, COUNTED_WITH_PARTS);
+    let query = within(among(tally, SessionColumn::Id, searched), columns);
+    named(fields, telemetry.session_facets(query).await, searched)
+}
+
+/// Narrowed to the rows of a text search.
+fn among<C>(mut of: TallyQuery<C>, id: C, searched: Option<&SearchedRows>) -> TallyQuery<C> {
+    if let Some(searched) = searched {
+        of.conditions.push(Condition { column: id, test: Test::AnyOf(searched.ids.clone()) });
+        // A trace or session may start before the time range of the observation that was found.
+        of.range.from = None;
+    }
+    of
 }
 
 fn within<C>(of: TallyQuery<C>, columns: Vec<C>) -> FacetQuery<C> {
@@ -95,17 +140,22 @@ fn within<C>(of: TallyQuery<C>, columns: Vec<C>) -> FacetQuery<C> {
 }
 
 /// No facets if counting took too long.
-fn named(fields: Vec<RecordField>, found: StoreResult<Facets>) -> StoreResult<Vec<Facet>> {
+fn named(
+    fields: Vec<RecordField>,
+    found: StoreResult<Facets>,
+    searched: Option<&SearchedRows>,
+) -> StoreResult<Vec<Facet>> {
     let found = match found {
         Err(StoreError::TooSlow) => return Ok(Vec::new()),
         found => found?,
     };
-    let sample = found.is_cut.then_some(found.counted);
+    let is_cut = found.is_cut || searched.is_some_and(|searched| searched.is_cut);
+    let basis = if is_cut { FacetBasis::Newest(found.counted) } else { FacetBasis::All };
     let facets = fields.into_iter().zip(found.values);
-    Ok(facets.map(|(field, counts)| facet(field, counts, sample)).collect())
+    Ok(facets.map(|(field, counts)| facet(field, counts, basis)).collect())
 }
 
-/// Exact counts of all observations of the time range.
+/// Counts of all observations of the time range, from hourly sums.
 async fn of_sums(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Vec<Facet>> {
     let query = AggregateQuery {
         project: ask.project.clone(),
@@ -133,13 +183,13 @@ async fn of_sums(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Vec<Face
         }
     }
     let facets = fields.into_iter().zip(counts);
-    Ok(facets.map(|(field, counts)| facet(field, counts, None)).collect())
+    Ok(facets.map(|(field, counts)| facet(field, counts, FacetBasis::Hours)).collect())
 }
 
 /// Name of the rollup group for rare values.
 const RARE: &str = "(other)";
 
-fn facet(field: RecordField, counts: BTreeMap<String, u64>, sample: Option<u64>) -> Facet {
+fn facet(field: RecordField, counts: BTreeMap<String, u64>, basis: FacetBasis) -> Facet {
     let title = field.facts().label;
     // Sums keep what is rare under one word that no observation bears.
     let is_real = |(word, _): &(String, u64)| !word.is_empty() && word != RARE;
@@ -149,5 +199,5 @@ fn facet(field: RecordField, counts: BTreeMap<String, u64>, sample: Option<u64>)
     if matches!(field, RecordField::Kind | RecordField::Level) {
         words.iter_mut().for_each(|(word, _)| word.make_ascii_lowercase());
     }
-    Facet { field, title, words, sample }
+    Facet { field, title, words, basis }
 }

@@ -6,6 +6,7 @@ use ratchet_store::deadline_query::DeadlinePage;
 use ratchet_store::query::Direction;
 
 use super::column::ListColumn;
+use super::facets::SearchedRows;
 use super::row::ListedRow;
 use super::score_columns;
 use super::score_columns::Scored;
@@ -31,6 +32,8 @@ struct Found<R> {
     reached: Option<Timestamp>,
     /// Whether there were too many rows to sort.
     is_unsorted: bool,
+    /// The rows, if a text was searched for.
+    searched: Option<SearchedRows>,
 }
 
 /// A list: traces or observations.
@@ -45,7 +48,8 @@ pub(super) async fn show<R: ListedRow>(
     if found.is_unsorted {
         state = state.newest_first();
     }
-    let facets = facets::facets(&web.store.telemetry, &state.ask(&ctx), R::ON).await?;
+    let among = (R::ON, found.searched.as_ref());
+    let facets = facets::facets(&web.store.telemetry, &state.ask(&ctx), among).await?;
     let saved = views::of(&web, &ctx, R::ON).await?;
     let targets = bulk::targets(&web, &ctx).await?;
     let telemetry = &web.store.telemetry;
@@ -97,7 +101,9 @@ async fn find<R: ListedRow>(
     if let Some(found) = search::search::<R>(telemetry, &ask).await? {
         let summary = summary::of_search(&found, ctx);
         let Searched { rows, cursor, .. } = found;
-        return Ok(Found { rows, cursor, summary, reached: None, is_unsorted: false });
+        let ids = rows.iter().map(|row: &R| row.facts().id).collect();
+        let searched = Some(SearchedRows { ids, is_cut: cursor.is_some() || ask.cursor.is_some() });
+        return Ok(Found { rows, cursor, summary, reached: None, is_unsorted: false, searched });
     }
     let (sought, is_unsorted) = match R::read(telemetry, &ask).await {
         Err(StoreError::TooSlow) if !state.is_newest_first() => {
@@ -112,7 +118,8 @@ async fn find<R: ListedRow>(
         (summary)
         @if let Some(reached) = reached { ". Searched back to " (figure::when(reached, &ctx.time)) }
     };
-    Ok(Found { rows: page.rows, cursor: page.cursor, summary, reached, is_unsorted })
+    let (rows, cursor) = (page.rows, page.cursor);
+    Ok(Found { rows, cursor, summary, reached, is_unsorted, searched: None })
 }
 
 /// The rows as a table.
@@ -242,10 +249,13 @@ fn nothing(ctx: &RequestContext, state: &ListState) -> Markup {
 fn no_sessions(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "Set a session ID on your traces to group them." }
-        (copy::snippet("from langfuse import get_client, propagate_attributes\n\nlangfuse = get_client()\nwith langfuse.start_as_current_observation(name=\"answer\"):\n    with propagate_attributes(session_id=\"chat-42\", user_id=\"ann\"):\n        ..."))
+        (copy::snippet(&ctx.sdk_code("from langfuse import get_client, propagate_attributes\n\nlangfuse = get_client()\nwith langfuse.start_as_current_observation(name=\"answer\"):\n    with propagate_attributes(session_id=\"chat-42\", user_id=\"ann\"):\n        ...")))
         p.muted { "OpenTelemetry spans with " code { "session.id" } " or "
             code { "gen_ai.conversation.id" } " do the same." }
-        p { a.button href=(here(ctx, ListKind::Sessions).with("range", "all")) { "Show all time" } }
+        p {
+            a.button href=(ctx.to(&[])) { "Connect an SDK" } " "
+            a.button href=(here(ctx, ListKind::Sessions).with("range", "all")) { "Show all time" }
+        }
     };
     empty::empty("No sessions in this time range", &how)
 }

@@ -4,7 +4,7 @@ use ratchet_core::record::field_table::{FIELDS, FieldKind};
 use ratchet_core::record::observation::{Level, ObservationKind};
 use serde_json::{Value, json};
 
-use super::facets::Facet;
+use super::facets::{Facet, FacetBasis};
 use crate::components::figure;
 use crate::filter::{ListKind, RecordField, ScoreCondition, Term};
 
@@ -44,9 +44,10 @@ fn terms(field: RecordField, facets: &[Facet]) -> Vec<Value> {
     let term = |word: &str, count: Option<String>| json!({ "text": Term::word(field, word).to_string(), "count": count });
     if let Some(facet) = facets.iter().find(|facet| facet.field == field) {
         let short = facet.words.iter().filter(|(word, _)| word.len() <= MAX_VALUE);
-        let count = |count: u64| match facet.sample {
-            Some(_) => None,
-            None => Some(figure::grouped(count)),
+        let count = |count: u64| match facet.basis {
+            FacetBasis::Newest(_) => None,
+            FacetBasis::Hours => Some(format!("≈{}", figure::grouped(count))),
+            FacetBasis::All => Some(figure::grouped(count)),
         };
         return short.map(|(word, n)| term(word, count(*n))).collect();
     }

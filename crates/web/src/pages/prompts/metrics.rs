@@ -13,7 +13,8 @@ use ratchet_core::stats::interval::{self, Estimate};
 use ratchet_store::catalog::Prompt;
 use ratchet_store::deadline_query::DeadlinePage;
 use ratchet_store::query::{
-    Condition, Detail, Direction, ObservationColumn, ObservationQuery, Paging, ScoreQuery, ScoresOn,
+    Condition, Detail, Direction, ObservationColumn, ObservationQuery, Paging, ScoreColumn,
+    ScoreQuery, ScoresOn, Test, TimeRange,
 };
 
 use crate::components::figure;
@@ -25,8 +26,12 @@ use crate::web::Web;
 
 /// Newest model calls that are read.
 const CALLS: u64 = 2_000;
-/// Newest scores that are read.
-const SCORES: u64 = 3_000;
+/// Scores that are read at once.
+const SCORES: u64 = 2_000;
+/// Scores that are read at most.
+const MAX_SCORES: usize = 40_000;
+/// Traces or sessions whose scores are asked for at once.
+const TARGETS: usize = 400;
 /// Score names with a column, those with the most scores first.
 const SHOWN_SCORES: usize = 3;
 
@@ -40,11 +45,12 @@ pub(super) async fn metrics(
     let rows = &found.page.rows;
     if rows.is_empty() {
         return Ok(html! {
-            p.muted { "No model calls used this prompt in the " (ctx.scope.span.label()) "." }
+            p.muted { "No model calls used this prompt in the " (ctx.scope.span.label()) ". "
+                a href=(ctx.here().with("range", "all")) { "Show all time" } }
         });
     }
     let users = Users::of(web, ctx, rows).await?;
-    let scores = scores(web, ctx).await?;
+    let (scores, is_all) = users.scores(web, ctx).await?;
     let versions = by_version(rows, &users, &scores);
     let is_cut = found.page.cursor.is_some();
     Ok(html! {
@@ -53,6 +59,7 @@ pub(super) async fn metrics(
             (figure::grouped(rows.len() as u64)) " model calls in the " (ctx.scope.span.label())
             @if is_cut { ", the newest" }
             @if let Some(reached) = found.reached { ", searched back to " (figure::when(reached, &ctx.time)) }
+            @if !is_all { ", with " (figure::grouped(scores.len() as u64)) " of their scores" }
             ". Intervals are 95% CI. Scores of a trace or session count where it used one version only."
         }
     })
@@ -79,17 +86,6 @@ async fn calls(
     Ok(web.store.telemetry.seek_observations(query, ctx.query_timeout).await?)
 }
 
-async fn scores(web: &Web, ctx: &RequestContext) -> PageResult<Vec<Score>> {
-    let query = ScoreQuery {
-        project: ctx.project_id(),
-        range: ctx.range(),
-        on: ScoresOn::Anything,
-        conditions: Vec::new(),
-        paging: Paging::After { cursor: None, limit: SCORES },
-    };
-    Ok(web.store.telemetry.scores(query).await?.rows)
-}
-
 /// The version that each scored record used; `None` if it used several.
 #[derive(Default)]
 struct Users {
@@ -113,6 +109,36 @@ impl Users {
             }
         }
         Ok(users)
+    }
+
+    /// All scores of the calls, their traces and sessions, whenever they were given, and whether these
+    /// are all.
+    async fn scores(&self, web: &Web, ctx: &RequestContext) -> PageResult<(Vec<Score>, bool)> {
+        let traces: Vec<String> = self.traces.keys().map(ToString::to_string).collect();
+        let sessions: Vec<String> = self.sessions.keys().map(ToString::to_string).collect();
+        let targets = traces.chunks(TARGETS).map(|ids| (ScoreColumn::Trace, ids));
+        let targets =
+            targets.chain(sessions.chunks(TARGETS).map(|ids| (ScoreColumn::Session, ids)));
+        let mut scores = Vec::new();
+        for (column, ids) in targets {
+            let mut next = Some(None);
+            while let Some(cursor) = next.take() {
+                if scores.len() >= MAX_SCORES {
+                    return Ok((scores, false));
+                }
+                let query = ScoreQuery {
+                    project: ctx.project_id(),
+                    range: TimeRange::default(),
+                    on: ScoresOn::Anything,
+                    conditions: vec![Condition { column, test: Test::AnyOf(ids.to_vec()) }],
+                    paging: Paging::After { cursor, limit: SCORES },
+                };
+                let page = web.store.telemetry.scores(query).await?;
+                next = page.cursor.map(Some);
+                scores.extend(page.rows);
+            }
+        }
+        Ok((scores, true))
     }
 
     fn version(&self, target: &ScoreTarget) -> Option<u32> {

@@ -4,6 +4,8 @@
 mod record;
 /// The answer's form.
 mod form;
+/// The answer's form where the queue has score configs.
+mod config_form;
 /// Items that are sessions.
 mod session;
 /// Answers, skips, undoing and heartbeats.
@@ -25,7 +27,9 @@ use maud::{Markup, html};
 use ratchet_core::catalog::annotation::ItemKind;
 use ratchet_core::catalog::review::{ReviewOutcome, ReviewSettings, agreement, median};
 use ratchet_core::secret::Secret;
-use ratchet_store::catalog::{Queue, QueueId, QueueProgress, Review, ReviewLease};
+use ratchet_store::catalog::{
+    Queue, QueueId, QueueProgress, Review, ReviewLease, StoredScoreConfig,
+};
 use uuid::Uuid;
 
 use self::record::Record;
@@ -153,8 +157,9 @@ async fn show(
     ];
     page.summary = progress.summary(&me);
     page.action = actions(&ctx, &of, &progress.reviews, &me);
+    let configs = config_form::configs(&web, &of, &progress.queue.score_configs).await?;
     let body = match lease {
-        Some(lease) => reviewing(&web, &ctx, (&of, &lease), &progress.settings).await?,
+        Some(lease) => reviewing(&web, &ctx, (&of, &lease), (&progress.settings, &configs)).await?,
         None if is_wanted => unavailable(&web, &ctx, &of, wanted.unwrap_or_default()).await?,
         None => finished(&progress, &here),
     };
@@ -190,12 +195,17 @@ async fn reviewing(
     web: &Web,
     ctx: &RequestContext,
     (of, lease): (&QueueId, &ReviewLease),
-    settings: &ReviewSettings,
+    (settings, configs): (&ReviewSettings, &[StoredScoreConfig]),
 ) -> PageResult<Markup> {
     let item = match lease.item.kind {
-        ItemKind::Session => session::show(web, ctx, (of, lease), settings).await,
+        ItemKind::Session if configs.is_empty() => {
+            session::show(web, ctx, (of, lease), settings).await
+        }
+        ItemKind::Session => {
+            session::show_configs(web, ctx, (of, lease), (settings, configs)).await
+        }
         ItemKind::Trace | ItemKind::Observation => {
-            record_item(web, ctx, (of, lease), settings).await
+            record_item(web, ctx, (of, lease), (settings, configs)).await
         }
     };
     let item = match item {
@@ -221,13 +231,18 @@ async fn record_item(
     web: &Web,
     ctx: &RequestContext,
     (of, lease): (&QueueId, &ReviewLease),
-    settings: &ReviewSettings,
+    (settings, configs): (&ReviewSettings, &[StoredScoreConfig]),
 ) -> PageResult<Markup> {
     let record = Record::load(web, ctx, &lease.item).await?;
+    let form = if configs.is_empty() {
+        form::form(web, ctx, (of, lease), (&record, settings)).await?
+    } else {
+        form::config_form(web, ctx, (of, lease), (&record, settings, configs)).await?
+    };
     Ok(html! {
         div.review {
             section.review-record aria-label="Record" tabindex="0" { (record.show(ctx)) }
-            aside.review-side { (form::form(web, ctx, (of, lease), (&record, settings)).await?) }
+            aside.review-side { (form) }
         }
     })
 }

@@ -17,21 +17,21 @@ use crate::web::Web;
 /// Scores that are read at a time.
 const SLICE: u64 = 500;
 
-/// `GET …/list/scores/export`: the scores of the page's scope, of one name and source if the address
-/// has them.
+/// `GET …/list/scores/export`: the scores of the page's scope, of one name, source or other
+/// conditions if the address has them.
 pub(super) async fn export(State(web): State<Web>, ctx: RequestContext) -> PageResult<Response> {
     let equals = |column, word: Option<&str>| Some(Condition::equals(column, word?));
     let source = ctx.params.get("source").and_then(ScoreSource::parse);
     let conditions = [
         equals(ScoreColumn::Name, ctx.params.get("name")),
         equals(ScoreColumn::Source, source.map(ScoreSource::as_str)),
-        equals(ScoreColumn::Environment, ctx.scope.environment.as_deref()),
     ];
+    let (range, filtered) = super::filtered::resolved(&ctx)?;
     let query = ScoreQuery {
         project: ctx.project_id(),
-        range: ctx.range(),
+        range,
         on: ScoresOn::Anything,
-        conditions: conditions.into_iter().flatten().collect(),
+        conditions: conditions.into_iter().flatten().chain(filtered).collect(),
         paging: Paging::After { cursor: None, limit: SLICE },
     };
     let telemetry = web.store.telemetry.clone();

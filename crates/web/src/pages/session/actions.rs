@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use ratchet_core::catalog::annotation::{CommentedKind, ItemKind};
 use ratchet_core::id::SessionId;
 use ratchet_core::quality::label::DATASET;
+use ratchet_core::record::score::{Score, ScoreTarget};
 use ratchet_stages::review::session_queue;
 use ratchet_stages::sink::LocalSink;
 use ratchet_store::catalog::PublishedKind;
@@ -14,6 +15,7 @@ use crate::filter::ListKind;
 use crate::form::PageForm;
 use crate::frame;
 use crate::page_error::{PageError, PageResult};
+use crate::pages::annotation::{self, Annotated};
 use crate::pages::calibration::rubric;
 use crate::pages::dataset_target;
 use crate::pages::lists::bulk::sources::{self, ExpectedOutput};
@@ -24,6 +26,7 @@ use crate::web::Web;
 pub(super) fn routes() -> Router<Web> {
     Router::new()
         .route("/project/{project}/sessions/{session}/comments", post(comment))
+        .route("/project/{project}/sessions/{session}/scores", post(score))
         .route("/project/{project}/sessions/{session}/queue", post(queue))
         .route("/project/{project}/sessions/{session}/dataset", post(dataset))
         .route("/project/{project}/sessions/{session}/label", post(label))
@@ -52,6 +55,7 @@ pub(super) async fn menu(web: &Web, ctx: &RequestContext, id: &SessionId) -> Pag
         (dataset)
         (queue)
         form method="post" action=(link(ctx, id, "label")) { (token) button.button { "Label" } }
+        a.button href={ "#" (annotation::ANNOTATE) } { "Annotate" }
     })
 }
 
@@ -126,9 +130,40 @@ pub(super) async fn comments(
     let read = comments::read(web, ctx, (CommentedKind::Session, id.to_string())).await?;
     let token = ctx.viewer.form_token.field();
     Ok(html! {
-        (comments::list(&read, &ctx.time))
+        (comments::list(&read, ctx))
         (comments::form(ctx, &link(ctx, id, "comments"), &token))
     })
+}
+
+/// Annotation form of the session.
+pub(super) async fn annotation_form(
+    web: &Web,
+    ctx: &RequestContext,
+    (id, scores): (&SessionId, &[Score]),
+) -> PageResult<Markup> {
+    let (action, token) = (link(ctx, id, "scores"), ctx.viewer.form_token.field());
+    let form = annotation::form(web, ctx, (&action, &token), scores).await?;
+    // Closed, because on phones the conversation comes below; a link to what is inside opens it.
+    Ok(html! {
+        @if let Some(form) = form {
+            details.annotating { summary { "Annotate" } div #(annotation::ANNOTATE) { (form) } }
+        }
+    })
+}
+
+/// `POST …/sessions/{session}/scores`: saves a human score for each score config that has a value.
+async fn score(
+    State(web): State<Web>,
+    Path((_, id)): SessionPath,
+    PageForm { ctx, form }: PageForm,
+) -> PageResult<Redirect> {
+    let id = session(&web, &ctx, &id).await?;
+    let found = web.store.telemetry.session(ctx.project_id(), id.clone()).await?;
+    let environment = found.map(|session| session.environment).unwrap_or_default();
+    let scores = super::own_scores(&web, &ctx, &id).await?;
+    let on = Annotated { target: ScoreTarget::Session(id.clone()), environment, scores: &scores };
+    annotation::save(&web, &ctx, &form, &on).await?;
+    Ok(back(&ctx, &id, "judged"))
 }
 
 /// Toast message after a form.
@@ -137,7 +172,8 @@ pub(super) fn done(ctx: &RequestContext) -> Option<&'static str> {
         "commented" => Some("Comment added"),
         "queued" => Some("Added to queue"),
         "collected" => Some("Added to dataset"),
-        other => marks::done(other),
+        "judged" => Some("Saved"),
+        other => marks::done(other).or_else(|| annotation::done(other)),
     }
 }
 

@@ -10,6 +10,7 @@ use ratchet_stages::score::previous_scores::{RUBRIC, SUPERSEDED_BY};
 
 use super::page_of;
 use crate::components::{badge, copy};
+use crate::pages::annotation;
 use crate::pages::reports::score_now;
 use crate::request_context::{RequestContext, shell_word};
 use crate::score_summary;
@@ -63,6 +64,7 @@ impl Verdicts<'_> {
             dd {
                 @if let Some(reason) = &score.comment { p { bdi { (elide(reason, MAX_REASON)) } } }
                 (self.evidence(score, ctx))
+                (annotation::score_button(ctx, score))
             }
         }
     }

@@ -8,10 +8,11 @@ use ratchet_stages::record::TraceMark;
 use ratchet_store::catalog::PublishedKind;
 
 use super::TracePath;
-use super::forms::{self, ANNOTATE};
+use super::forms;
 use super::run::{RecordDetail, Subject};
 use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
+use crate::pages::annotation::ANNOTATE;
 use crate::pages::lists::Neighbours;
 use crate::pages::{marks, queue_menu};
 use crate::request_context::{Link, RequestContext};

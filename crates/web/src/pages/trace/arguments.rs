@@ -1,6 +1,6 @@
 //! What a line of the tree says besides the name: the model of a call, the argument of a tool.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ratchet_core::chat::transcript_view::best_known;
 use ratchet_core::id::ObservationId;
@@ -13,10 +13,13 @@ use serde_json::Value;
 use super::run::TraceRun;
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
+use crate::trace_tree::TreeRow;
 use crate::web::Web;
 
 /// Maximum bytes of an argument that is shown.
 const MAX_SHOWN: usize = 80;
+/// Rows whose inputs are read at once by a search.
+const SEARCHED_AT_ONCE: usize = 500;
 /// Maximum bytes of an input that is parsed.
 const MAX_PARSED: usize = 64_000;
 
@@ -33,19 +36,51 @@ pub(super) async fn read(
     let rows = &run.tree.rows;
     // Line 0 is the trace itself.
     let (from, to) = (from.saturating_sub(1), to.saturating_sub(1).min(rows.len()));
-    let steps = rows.get(from..to).unwrap_or_default().iter().map(|row| &run.tree.steps[row.step]);
-    let tools = steps.filter(|step| has_argument(step.kind)).map(|step| step.id.clone());
-    let tools: Vec<_> = tools.collect();
-    if tools.is_empty() {
-        return Ok(Arguments::new());
-    }
-    let (project, trace) = (ctx.project_id(), run.trace.id.clone());
-    let found = web.store.telemetry.observations_of_trace(project, trace, tools).await?;
+    let found = calls(web, ctx, run, rows.get(from..to).unwrap_or_default()).await?;
     let argument_of = |step: Observation| {
         let input = step.content?.input?;
         Some((step.id, argument(&input)?))
     };
     Ok(found.into_iter().filter_map(argument_of).collect())
+}
+
+/// The tool calls among some rows, with their inputs.
+async fn calls(
+    web: &Web,
+    ctx: &RequestContext,
+    run: &TraceRun,
+    rows: &[TreeRow],
+) -> PageResult<Vec<Observation>> {
+    let steps = rows.iter().map(|row| &run.tree.steps[row.step]);
+    let tools = steps.filter(|step| has_argument(step.kind)).map(|step| step.id.clone());
+    let tools: Vec<_> = tools.collect();
+    if tools.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (project, trace) = (ctx.project_id(), run.trace.id.clone());
+    Ok(web.store.telemetry.observations_of_trace(project, trace, tools).await?)
+}
+
+/// The tool calls of a trace whose arguments contain a text, which is in lower case.
+pub(super) async fn containing(
+    web: &Web,
+    ctx: &RequestContext,
+    run: &TraceRun,
+    text: &str,
+) -> PageResult<HashSet<ObservationId>> {
+    let mut found = HashSet::new();
+    for rows in run.tree.rows.chunks(SEARCHED_AT_ONCE) {
+        for step in calls(web, ctx, run, rows).await? {
+            let Some(input) = step.content.and_then(|content| content.input) else { continue };
+            // What is shown has no escapes, and is a part of what was recorded.
+            let shown = line(&input).unwrap_or_default();
+            let texts = [shown.as_str(), input.as_str()];
+            if texts.into_iter().any(|there| there.to_lowercase().contains(text)) {
+                found.insert(step.id);
+            }
+        }
+    }
+    Ok(found)
 }
 
 fn has_argument(kind: ObservationKind) -> bool {
@@ -54,6 +89,11 @@ fn has_argument(kind: ObservationKind) -> bool {
 
 /// The most descriptive part of a tool's input, on one line.
 fn argument(input: &Payload) -> Option<String> {
+    line(input).map(|line| elide(&line, MAX_SHOWN).into_owned())
+}
+
+/// The same at any length.
+fn line(input: &Payload) -> Option<String> {
     let text = input.as_str();
     let parsed = (text.len() <= MAX_PARSED).then(|| small_tree(text).ok()).flatten();
     let words = match &parsed {
@@ -61,7 +101,7 @@ fn argument(input: &Payload) -> Option<String> {
         None => text.to_owned(),
     };
     let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
-    (!line.is_empty()).then(|| elide(&line, MAX_SHOWN).into_owned())
+    (!line.is_empty()).then_some(line)
 }
 
 fn words(input: &Value) -> Option<String> {

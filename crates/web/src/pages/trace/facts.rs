@@ -19,7 +19,7 @@ use crate::components::badge;
 use crate::components::{copy, figure, json};
 use crate::page_error::PageResult;
 use crate::pages::calibration::refused;
-use crate::pages::comments;
+use crate::pages::{annotation, comments};
 use crate::request_context::RequestContext;
 use crate::score_summary;
 use crate::web::Web;
@@ -65,7 +65,7 @@ pub(super) async fn facts(
         }
         (scores(&subject.scores, ctx))
         (annotate)
-        (comments::list(&comments, &ctx.time))
+        (comments::list(&comments, ctx))
         (forms::comment_form(ctx, subject))
         (metadata(subject))
     })
@@ -211,6 +211,7 @@ fn scores(scores: &[Score], ctx: &RequestContext) -> Markup {
                     " " span.muted { (score_summary::judge_name(score)) ", " (figure::when(score.timestamp, &ctx.time)) }
                     @if is_superseded(score, scores) { " " (badge::tag("superseded by a person")) }
                     @if let Some(comment) = &score.comment { p { bdi { (elide(comment, MAX_VALUE)) } } }
+                    (annotation::score_button(ctx, score))
                 }
             }
         }

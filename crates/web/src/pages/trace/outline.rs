@@ -105,7 +105,7 @@ fn tools(run: &TraceRun, errors: usize) -> Markup {
             }
             @if run.tree.rows.len() > 1 {
                 form.tree-find role="search" data-tree-find {
-                    input type="search" name="text" placeholder="Search tree" aria-label="Search tree by name, model or type"
+                    input type="search" name="text" placeholder="Search tree" aria-label="Search tree by name, argument, model or type"
                         autocomplete="off" maxlength="100" title="Enter: next match, Shift+Enter: previous";
                     output.muted {}
                 }
@@ -125,18 +125,25 @@ fn branches(run: &TraceRun) -> String {
     shown.map(|(number, row)| format!("{number}:{}", row.below)).collect::<Vec<_>>().join(",")
 }
 
-/// Numbers of the lines that contain a text in their name, model, type or id.
-pub(super) fn matching_lines(run: &TraceRun, text: &str) -> String {
+/// Numbers of the lines that contain a text in their name, argument, model, type or id.
+pub(super) async fn matching_lines(
+    web: &Web,
+    ctx: &RequestContext,
+    run: &TraceRun,
+    text: &str,
+) -> PageResult<String> {
     let text = text.to_lowercase();
+    let by_argument = arguments::containing(web, ctx, run, &text).await?;
     let matches = |row: &TreeRow| {
         let step = &run.tree.steps[row.step];
         let id = step.id.to_string();
         let texts = [step.name.as_deref(), step.model.as_deref(), step.status_message.as_deref()];
         let texts = texts.into_iter().flatten().chain([badge::kind_name(step.kind), &id]);
-        texts.into_iter().any(|known| known.to_lowercase().contains(&text))
+        by_argument.contains(&step.id)
+            || texts.into_iter().any(|known| known.to_lowercase().contains(&text))
     };
     let found = (1usize..).zip(&run.tree.rows).filter(|(_, row)| matches(row)).take(MAX_ERRORS);
-    found.map(|(number, _)| number.to_string()).collect::<Vec<_>>().join(",")
+    Ok(found.map(|(number, _)| number.to_string()).collect::<Vec<_>>().join(","))
 }
 
 /// Pager for browsers without JavaScript.

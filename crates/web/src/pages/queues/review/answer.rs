@@ -4,17 +4,20 @@ use axum::response::Redirect;
 use ratchet_core::catalog::annotation::ItemKind;
 use ratchet_core::catalog::review::{CORRECTNESS, HELPFULNESS};
 use ratchet_core::id::ObservationId;
+use ratchet_core::record::score::ScoreTarget;
 use ratchet_stages::review::answer::{self, Answer, AnswerError, NewCase, Submission};
+use ratchet_stages::review::config_answer::{self, ConfigAnswer};
 use ratchet_stages::review::session_answer;
 use ratchet_stages::sink::LocalSink;
 use ratchet_store::StoreError;
-use ratchet_store::catalog::{LeaseStatus, QueueId, ReviewEffect};
+use ratchet_store::catalog::{LeaseStatus, QueueId, QueueItem, ReviewEffect, StoredScoreConfig};
 
 use super::form::TOOL;
 use super::record::Record;
-use super::{reviewer, session};
+use super::{config_form, reviewer, session};
 use crate::form::ReviewForm;
 use crate::page_error::{PageError, PageResult};
+use crate::pages::annotation;
 use crate::pages::datasets::typed;
 use crate::request_context::{Params, RequestContext};
 use crate::web::Web;
@@ -33,8 +36,13 @@ pub(super) async fn save(
     let catalog = ctx.viewer.catalog(&web);
     let item = catalog.queue_item(of.clone(), item).await?;
     let submission = submission(&ctx, &form, &of, item.id.clone())?;
+    let queue = catalog.queue(of.clone()).await?;
+    let configs = config_form::configs(&web, &of, &queue.score_configs).await?;
     let effect = if form.get("skip").is_some() {
         answer::skip(&catalog, submission, ctx.now).await
+    } else if !configs.is_empty() {
+        let given = by_configs(&web, &ctx, &form, (&item, configs)).await?;
+        config_answer::submit((&web.store, &catalog), submission, given, ctx.now).await
     } else if item.kind == ItemKind::Session {
         let settings = catalog.review_settings(of.clone()).await?;
         let rubric = session::rubric(&web, &settings)?;
@@ -147,27 +155,56 @@ async fn read(
         let text = form.get(name)?.replace("\r\n", "\n").trim().to_owned();
         Some(text).filter(|text| !text.is_empty())
     };
-    let case = match form.get("case") {
-        Some("yes") => {
-            let agent = agent(web, ctx, record).await?;
-            let agent = agent.ok_or_else(|| {
-                PageError::Bad(
-                    "case: the trace names no agent, so there is no dataset for it".to_owned(),
-                )
-            })?;
-            let expected_output = typed(form, "expected_output");
-            Some(NewCase { agent, input: record.input(), expected_output })
-        }
-        _ => None,
-    };
     Ok(Answer {
         is_correct,
         helpfulness: helpfulness.transpose()?,
         tools: tools(form, record)?,
         comment: text("comment"),
         judge_error: text("judge_error"),
-        case,
+        case: case(web, ctx, form, record).await?,
     })
+}
+
+async fn case(
+    web: &Web,
+    ctx: &RequestContext,
+    form: &Params,
+    record: &Record,
+) -> PageResult<Option<NewCase>> {
+    if form.get("case") != Some("yes") {
+        return Ok(None);
+    }
+    let agent = agent(web, ctx, record).await?;
+    let agent = agent.ok_or_else(|| {
+        PageError::Bad("case: the trace names no agent, so there is no dataset for it".to_owned())
+    })?;
+    let expected_output = typed(form, "expected_output");
+    Ok(Some(NewCase { agent, input: record.input(), expected_output }))
+}
+
+/// Reads an answer by the score configs of a queue.
+async fn by_configs(
+    web: &Web,
+    ctx: &RequestContext,
+    form: &Params,
+    (item, configs): (&QueueItem, Vec<StoredScoreConfig>),
+) -> PageResult<ConfigAnswer> {
+    let values = config_form::read(form, configs)?;
+    let comment = annotation::comment(form)?;
+    if item.kind == ItemKind::Session {
+        let session = session::load(web, ctx, item).await?;
+        let (target, environment) = (ScoreTarget::Session(session.id), session.environment);
+        return Ok(ConfigAnswer { target, environment, values, comment, case: None });
+    }
+    let record = Record::load(web, ctx, item).await?;
+    let reviewed = record.reviewed();
+    let target = match &reviewed.observation {
+        Some(step) => ScoreTarget::Observation(reviewed.trace.clone(), step.clone()),
+        None => ScoreTarget::Trace(reviewed.trace.clone()),
+    };
+    let environment = reviewed.environment.clone();
+    let case = case(web, ctx, form, &record).await?.map(|case| (reviewed, case));
+    Ok(ConfigAnswer { target, environment, values, comment, case })
 }
 
 fn tools(form: &Params, record: &Record) -> PageResult<Vec<(ObservationId, String, bool)>> {

@@ -5,9 +5,10 @@ use ratchet_core::catalog::review::{
 };
 use ratchet_core::record::limit::elide;
 use ratchet_core::record::score::{Score, ScoreSource};
-use ratchet_store::catalog::{QueueId, ReviewLease};
+use ratchet_store::catalog::{QueueId, ReviewLease, StoredScoreConfig};
 use ratchet_store::review_signals::current_category;
 
+use super::config_form;
 use super::record::{Record, ToolUse};
 use crate::components::badge;
 use crate::page_error::PageResult;
@@ -63,7 +64,7 @@ pub(super) async fn form(
     let comments = comments::read(web, ctx, record.commented()).await?;
     let said = html! {
         (verdicts(record))
-        @if !comments.is_empty() { (comments::list(&comments, &ctx.time)) }
+        @if !comments.is_empty() { (comments::quoted(&comments, ctx)) }
     };
     Ok(html! {
         form.review-form data-review method="post" action=(action(ctx, of, lease))
@@ -73,7 +74,7 @@ pub(super) async fn form(
             (choice(CORRECTNESS, "Correctness", &RIGHT, true))
             (choice(HELPFULNESS, "Helpfulness", &HELPFUL, false))
             @if !tools.is_empty() { (tool_usage(&tools)) }
-            (after_answer(settings, &said))
+            (after_answer(settings, "correctness", &said))
             (area(("judge_error", "Judge was wrong because…", "w"), ""))
             (area(("comment", "Comment", "c"), ""))
             (case(record, &datasets))
@@ -84,6 +85,23 @@ pub(super) async fn form(
             }
         }
     })
+}
+
+/// The form of a record in a queue with score configs.
+pub(super) async fn config_form(
+    web: &Web,
+    ctx: &RequestContext,
+    (of, lease): (&QueueId, &ReviewLease),
+    (record, settings, configs): (&Record, &ReviewSettings, &[StoredScoreConfig]),
+) -> PageResult<Markup> {
+    let datasets = datasets(web, ctx, record).await?;
+    let comments = comments::read(web, ctx, record.commented()).await?;
+    let said = html! {
+        (verdicts(record))
+        @if !comments.is_empty() { (comments::quoted(&comments, ctx)) }
+    };
+    let after = html! { (case(record, &datasets)) };
+    Ok(config_form::form(ctx, (of, lease), (settings, configs), (&said, &after)))
 }
 
 /// Buttons that save and skip, and what became of the answer.
@@ -112,7 +130,7 @@ fn choice(name: &str, label: &str, options: &[(&str, &str)], is_required: bool) 
     }
 }
 
-fn area((name, label, key): (&str, &str, &str), text: &str) -> Markup {
+pub(super) fn area((name, label, key): (&str, &str, &str), text: &str) -> Markup {
     html! {
         div.review-text {
             label for=(name) { (label) " " kbd { (key) } }
@@ -136,11 +154,11 @@ fn tool_usage(tools: &[ToolUse]) -> Markup {
 }
 
 /// What judges and people have said; hidden until the reviewer has answered if the queue is blind.
-fn after_answer(settings: &ReviewSettings, said: &Markup) -> Markup {
+pub(super) fn after_answer(settings: &ReviewSettings, asked: &str, said: &Markup) -> Markup {
     html! {
         section.review-verdict aria-label="Verdicts" {
             @if settings.is_blind {
-                p.muted data-until-answered { "Scores and comments appear when you have answered correctness." }
+                p.muted data-until-answered { "Scores and comments appear when you have answered " (asked) "." }
             }
             div.review-said role="group" aria-label="Scores and comments" data-verdicts tabindex="0" hidden[settings.is_blind] { (said) }
         }
@@ -163,7 +181,7 @@ fn verdicts(record: &Record) -> Markup {
     }
 }
 
-fn verdict(score: &Score) -> Markup {
+pub(super) fn verdict(score: &Score) -> Markup {
     let by = score_summary::decider(score);
     let words = format!("{} {}", elide(&score.name, NAME), score_summary::value(&score.value));
     html! {

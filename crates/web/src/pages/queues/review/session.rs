@@ -9,12 +9,13 @@ use ratchet_core::judge::rubric::{Dimension, Rubric, Scale};
 use ratchet_core::quality::calibration::draft::mark;
 use ratchet_core::quality::label::{Label, MAX_WHY, Mark};
 use ratchet_core::record::limit::elide;
+use ratchet_core::record::session::Session;
 use ratchet_stages::review::judge_scores::{self, JudgeScore};
 use ratchet_stages::review::labels;
 use ratchet_stages::review::session_answer::SessionAnswer;
-use ratchet_store::catalog::{QueueId, QueueItem, ReviewLease};
+use ratchet_store::catalog::{QueueId, QueueItem, ReviewLease, StoredScoreConfig};
 
-use super::form;
+use super::{config_form, form};
 use crate::components::badge;
 use crate::page_error::{PageError, PageResult};
 use crate::pages::calibration::{ends, refused};
@@ -74,6 +75,36 @@ pub(super) async fn show(
             aside.review-side { (form.draw(ctx, of, lease)) }
         }
     })
+}
+
+/// The item with the form of a queue that has score configs.
+pub(super) async fn show_configs(
+    web: &Web,
+    ctx: &RequestContext,
+    (of, lease): (&QueueId, &ReviewLease),
+    (settings, configs): (&ReviewSettings, &[StoredScoreConfig]),
+) -> PageResult<Markup> {
+    let id = id(&lease.item)?;
+    let conversation = session::blind(web, ctx, &id).await?;
+    let scores = session::own_scores(web, ctx, &id).await?;
+    let said = html! {
+        @for score in score_summary::people_first(&scores) { (form::verdict(score)) }
+        @if scores.is_empty() { p.muted { "The session has no scores yet." } }
+    };
+    let form =
+        config_form::form(ctx, (of, lease), (settings, configs), (&said, &Markup::default()));
+    Ok(html! {
+        div.review {
+            section.review-record aria-label="Session" tabindex="0" { (conversation) }
+            aside.review-side { (form) }
+        }
+    })
+}
+
+/// The session of an item.
+pub(super) async fn load(web: &Web, ctx: &RequestContext, item: &QueueItem) -> PageResult<Session> {
+    let found = web.store.telemetry.session(ctx.project_id(), id(item)?).await?;
+    found.ok_or_else(|| PageError::not_there("session"))
 }
 
 struct Form<'a> {
