@@ -65,6 +65,11 @@ pub(super) async fn show(
     };
     page.action = html! {
         (choices(&ctx, status))
+        @if ctx.viewer.can_change() {
+            a.button href=(ctx.to(&["queues", &queue.id, "edit"])) { "Edit" }
+            a.button href=(ctx.to(&["queues", &queue.id, "settings"])) { "Review settings" }
+            a.button href=(ctx.to(&["queues", &queue.id, "delete"])) { "Delete" }
+        }
         @if ctx.viewer.may_review().is_ok() {
             a.button.primary href=(ctx.to(&["queues", &queue.id, "review"])) { "Review" }
         }
@@ -93,13 +98,15 @@ pub(super) async fn show(
         columns.push(Column::text("Actions"));
     }
     let caption = format!("Items of {}", queue.name);
-    page.body = if total == 0 {
-        nothing(&ctx, status.is_some())
-    } else {
-        html! {
-            @if ctx.params.get("done") == Some("removed") { (toast::toast("Removed from the queue")) }
+    page.body = html! {
+        @match ctx.params.get("done") {
+            Some("removed") => { (toast::toast("Removed from the queue")) },
+            Some("edited") => { (toast::toast("Queue saved")) },
+            _ => {},
+        }
+        @if total == 0 { (nothing(&ctx, status.is_some())) } @else {
             (table::table(&Table { caption, columns, rows, select_for: None }))
-            (table::numbers(&ctx.here(), at, total))
+            (table::numbers(&ctx.here().without("done"), at, total))
         }
     };
     Ok(page.show(&ctx))
@@ -120,7 +127,7 @@ fn nothing(ctx: &RequestContext, is_narrowed: bool) -> Markup {
 }
 
 fn choices(ctx: &RequestContext, chosen: Option<ItemStatus>) -> Markup {
-    let here = ctx.here().without("page");
+    let here = ctx.here().without("page").without("done");
     html! {
         nav.segments aria-label="Status" {
             a href=(here.clone().without("status"))
