@@ -138,7 +138,7 @@ async fn a_run_that_executes_is_cancelled_before_it_is_deleted() {
     let dataset = catalog.dataset(shop.clone(), "cities".to_owned()).await.unwrap().unwrap();
     let new = NewExperimentRun {
         id: "0123456789abcdef".to_owned(),
-        name: "ours".to_owned(),
+        name: "nightly".to_owned(),
         dataset: dataset.id,
         plan: json("{}"),
         max_cost: None,
@@ -147,13 +147,13 @@ async fn a_run_that_executes_is_cancelled_before_it_is_deleted() {
     catalog.open_experiment_run(shop.clone(), new, START).await.unwrap();
     let question = format!("{CITIES}/delete");
     let refused = site.post(&question, &question, "sure=yes").await;
-    refused.check(409, "run ours is still executing; cancel it first");
+    refused.check(409, "run nightly is still executing; cancel it first");
     site.get(RUN).await.check(200, "old run");
     let id = "0123456789abcdef".to_owned();
     catalog.cancel_experiment_run(shop.clone(), id, START).await.unwrap();
     site.post(&question, &question, "sure=yes").await.leads_to(&format!("{DATASETS}?done=deleted"));
     let runs = site.get("/project/shop/experiments").await;
-    lacks(&runs, "ours");
+    lacks(&runs, "nightly");
 }
 
 #[tokio::test]

@@ -45,7 +45,8 @@ async fn prompts_are_found_by_a_part_of_their_name_and_by_tag() {
     let (_site, mut browser) = shop(Role::Member).await;
     let sent = [("tags", " billing, vip ,,billing")];
     browser.post(&format!("{PROMPT}/tags"), &sent).await.leads_to(&format!("{PROMPT}?done=tags"));
-    browser.get(PROMPT).await.check(200, "value=\"billing, vip\"").check(200, "Tags saved");
+    let saved = browser.get(&format!("{PROMPT}?done=tags")).await;
+    saved.check(200, "value=\"billing, vip\"").check(200, "Tags saved");
     let tagged = browser.get(&format!("{PROMPTS}?tag=vip")).await;
     tagged.check(200, "support/greeting").check(200, "Remove filter tag vip");
     lacks(&tagged, ">Router<");
@@ -80,7 +81,7 @@ async fn a_version_is_deleted_after_a_question() {
     asked.check(200, "Delete version 3 of support/greeting?").check(200, "<code>beta</code>");
     browser.get(PROMPT).await.check(200, "v3");
     browser.post(&question, &[]).await.leads_to(&format!("{PROMPT}?done=deleted"));
-    let left = browser.get(PROMPT).await;
+    let left = browser.get(&format!("{PROMPT}?done=deleted")).await;
     left.check(200, "version 1 of 2").check(200, "Version deleted");
     browser.get(&question).await.check(404, "prompt version not found");
 }

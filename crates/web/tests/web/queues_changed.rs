@@ -50,12 +50,12 @@ async fn a_refused_queue_keeps_what_was_entered() {
     let site = Site::open().await;
     let queue = odd(&site).await;
     let taken = site.post(QUEUES, QUEUES, "name=odd&description=of+today").await;
-    taken.check(422, "already exists").check(422, "value=\"of today\"");
+    taken.check(422, "exists already").check(422, "value=\"of today\"");
     taken.check(422, "<details class=\"making\" open>");
     site.post(QUEUES, QUEUES, "name=other").await;
     let edit = format!("{queue}/edit");
     let refused = site.post(&edit, &edit, "name=other&description=of+today").await;
-    refused.check(422, "already exists").check(422, "value=\"of today\"");
+    refused.check(422, "exists already").check(422, "value=\"of today\"");
     site.post(&edit, &edit, "name=").await.check(422, "1 to ");
     site.get(&queue).await.check(200, "odd");
 }

@@ -1,6 +1,7 @@
 //! A trace as a file, its corrected output, and its deletion.
 
-use ratchet_testkit::build::{batch, generation, project, score, text, trace};
+use ratchet_core::payload::Payload;
+use ratchet_testkit::build::{batch, generation, json as parsed, project, score, text, trace};
 use serde_json::{Value, json};
 
 use crate::browser::Site;
@@ -13,6 +14,12 @@ async fn shop() -> Site {
         .with(trace("t").named("refund").input(text("Where is it?")).output(text("No idea")))
         .with(generation("a").of("t").lasting(0, 10).output(text("first \"words\"")))
         .with(generation("b").of("t").lasting(20, 30).output(text("second")))
+        .with(
+            generation("c")
+                .of("t")
+                .lasting(40, 50)
+                .output(Payload::Json(parsed(r#"[{"role":"assistant","content":"Soon"}]"#))),
+        )
         .with(score("q").on("quality").of_trace("t").number(0.5));
     site.record(recorded).await;
     site
@@ -26,10 +33,10 @@ async fn a_trace_is_downloaded_as_one_json_document() {
     assert_eq!(file.header("content-disposition"), "attachment; filename=\"trace-t.json\"");
     let file: Value = serde_json::from_str(&file.text).unwrap();
     assert_eq!(file["trace"]["input"], "Where is it?");
-    assert_eq!(file["trace"]["scores"]["quality"]["value"], json!(0.5), "{file}");
+    assert_eq!(file["trace"]["scores"]["quality"], json!(0.5), "{file}");
     let outputs: Vec<&Value> =
         file["observations"].as_array().unwrap().iter().map(|one| &one["output"]).collect();
-    assert_eq!(outputs, ["first \"words\"", "second"]);
+    assert_eq!(outputs[..2], ["first \"words\"", "second"]);
     site.get("/project/shop/traces/none/download").await.check(404, "trace not found");
 }
 
@@ -53,6 +60,8 @@ async fn an_output_is_corrected_and_the_correction_changed_and_removed() {
     removed.leads_to(&format!("{TRACE}?done=uncorrected"));
     let page = site.get(TRACE).await;
     assert!(!page.text.contains("Corrected output"), "{}", page.text);
+    // The words of a message, without the JSON around them.
+    site.get(&format!("{form}?observation=c")).await.check(200, "Soon</textarea>");
     let step = format!("{TRACE}/correction?observation=b");
     site.get(&step).await.check(200, "second</textarea>");
     site.post(&step, &form, "observation=b&text=third").await;
@@ -65,7 +74,7 @@ async fn a_trace_is_deleted_after_a_question() {
     let site = shop().await;
     let question = format!("{TRACE}/delete");
     let asked = site.get(&question).await;
-    asked.check(200, "Delete trace refund?").check(200, "2 observations and 1 scores");
+    asked.check(200, "Delete trace refund?").check(200, "3 observations and 1 scores");
     let gone = site.post(&question, &question, "sure=yes").await;
     gone.leads_to("/project/shop/traces?done=deleted-1");
     site.get("/project/shop/traces?done=deleted-1").await.check(200, "1 trace deleted");

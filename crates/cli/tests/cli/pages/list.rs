@@ -77,6 +77,10 @@ pub(super) const PAGES: &[Listed] = &[
     Listed { name: "dataset-edit", address: "/project/{project}/datasets/{dataset}/edit" },
     Listed { name: "dataset-delete", address: "/project/{project}/datasets/{dataset}/delete" },
     Listed { name: "item", address: "/project/{project}/datasets/{dataset}/items/{item}" },
+    Listed {
+        name: "item-delete",
+        address: "/project/{project}/datasets/{dataset}/items/{item}/delete",
+    },
     Listed { name: "item-add", address: "/project/{project}/datasets/{dataset}/add" },
     Listed { name: "upload", address: "/project/{project}/datasets/{dataset}/upload" },
     Listed { name: "run", address: "/project/{project}/datasets/{dataset}/runs/{before}" },

@@ -125,8 +125,10 @@ async fn guide(
 
 fn actions(dataset: &Dataset, ctx: &RequestContext) -> Markup {
     html! {
-        a.button href=(ctx.to(&["datasets", &dataset.name, "edit"])) { "Edit" }
-        a.button href=(deletion::of_dataset(ctx, &dataset.name)) { "Delete" }
+        (menu("More actions", "More", &html! {
+            a href=(ctx.to(&["datasets", &dataset.name, "edit"])) { "Edit" }
+            a.danger href=(deletion::of_dataset(ctx, &dataset.name)) { "Delete…" }
+        }))
         (fillers(dataset, ctx))
     }
 }

@@ -6,7 +6,7 @@ use ratchet_store::catalog::Prompt;
 use ratchet_store::query::PageNumber;
 
 use crate::form::PageForm;
-use crate::frame::{Page, Section};
+use crate::frame::{self, Page, Section};
 use crate::page_error::{PageError, PageResult};
 use crate::pages::deletion::{self, DeletionQuestion};
 use crate::request_context::{Link, Params, RequestContext};
@@ -19,6 +19,17 @@ const VERSIONS: PageNumber = PageNumber { page: 1, limit: 1_000 };
 pub(super) fn link(ctx: &RequestContext, name: &str, version: Option<u32>) -> Link {
     let to = ctx.to(&["prompts", name, "delete"]);
     version.into_iter().fold(to, |to, version| to.with("version", version.to_string()))
+}
+
+/// Menu of what can be deleted.
+pub(super) fn menu(ctx: &RequestContext, chosen: &Prompt) -> Markup {
+    let items = html! {
+        a.danger href=(link(ctx, &chosen.name, Some(chosen.version))) {
+            "Delete version " (chosen.version) "…"
+        }
+        a.danger href=(link(ctx, &chosen.name, None)) { "Delete prompt…" }
+    };
+    frame::menu("More actions", "More", &items)
 }
 
 fn version(params: &Params) -> PageResult<Option<u32>> {
@@ -89,7 +100,7 @@ fn lost(going: &[&Prompt], (total, is_last): (u64, bool)) -> Markup {
                 "The prompt has " (total) @if total == 1 { " version" } @else { " versions" }
                 "; nothing of it remains. "
             } @else { "The other versions stay. " }
-            "Traces that used it stay, without a link to its text. This cannot be undone."
+            "Traces that used it stay. This cannot be undone."
         }
     }
 }

@@ -76,8 +76,7 @@ pub(super) async fn show(
         (versions.first().map_or(0, |newest| newest.version))
     };
     if ctx.viewer.can_change() {
-        let delete = deletion::link(&ctx, &chosen.name, None);
-        page.action = html! { a.button.danger href=(delete) { "Delete prompt" } };
+        page.action = deletion::menu(&ctx, chosen);
     }
     page.body = html! {
         @match ctx.params.get("done") {
@@ -168,7 +167,6 @@ fn head(
                         (promote_words(chosen, live))
                     }
                 }
-                a.button href=(deletion::link(ctx, &chosen.name, Some(chosen.version))) { "Delete version" }
                 (labels::form(chosen, is_locked, ctx))
             }
         }

@@ -23,7 +23,7 @@ use crate::components::badge::{self, Decider};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{empty, figure, toast};
 use crate::form::PageForm;
-use crate::frame::{Page, Section};
+use crate::frame::{Page, Section, menu};
 use crate::message_preview;
 use crate::page_error::PageResult;
 use crate::pages::calibration::{ends, refused};
@@ -66,9 +66,11 @@ pub(super) async fn show(
     page.action = html! {
         (choices(&ctx, status))
         @if ctx.viewer.can_change() {
-            a.button href=(ctx.to(&["queues", &queue.id, "edit"])) { "Edit" }
-            a.button href=(ctx.to(&["queues", &queue.id, "settings"])) { "Review settings" }
-            a.button href=(ctx.to(&["queues", &queue.id, "delete"])) { "Delete" }
+            (menu("More actions", "More", &html! {
+                a href=(ctx.to(&["queues", &queue.id, "edit"])) { "Edit" }
+                a href=(ctx.to(&["queues", &queue.id, "settings"])) { "Review settings" }
+                a.danger href=(ctx.to(&["queues", &queue.id, "delete"])) { "Delete…" }
+            }))
         }
         @if ctx.viewer.may_review().is_ok() {
             a.button.primary href=(ctx.to(&["queues", &queue.id, "review"])) { "Review" }

@@ -8,6 +8,7 @@ use ratchet_core::environment::Environment;
 use ratchet_core::id::ScoreId;
 use ratchet_core::payload::{Json, Payload};
 use ratchet_core::record::field::{Field, Stamp, WriteKind};
+use ratchet_core::record::message_formats::{self, Part, Reading};
 use ratchet_core::record::score::draft::ScoreDraft;
 use ratchet_core::record::score::rule::SentValue;
 use ratchet_core::record::score::{DataType, Score, ScoreSource, ScoreTarget, ScoreValue};
@@ -46,8 +47,21 @@ pub(super) fn link(ctx: &RequestContext, subject: &Subject) -> Link {
 /// The recorded output as it is edited; `None` if it is too long for a page.
 fn recorded(subject: &Subject) -> Option<String> {
     let output: Option<Json> = subject.content.output.as_ref().map(Payload::to_json);
-    let text = to_type(output.as_ref());
+    let answer = output.as_ref().and_then(|output| answer(output.as_str()));
+    let text = answer.unwrap_or_else(|| to_type(output.as_ref()));
     (text.len() <= MAX_EDITED).then_some(text)
+}
+
+/// The words of a message, if an output is one and nothing else.
+fn answer(output: &str) -> Option<String> {
+    let Reading::Messages(messages) = message_formats::read(output) else { return None };
+    let [message] = messages.as_slice() else { return None };
+    let text = |part: &Part| match part {
+        Part::Text(text) => Some(text.clone()),
+        _ => None,
+    };
+    let texts: Option<Vec<String>> = message.parts.iter().map(text).collect();
+    texts.filter(|texts| !texts.is_empty()).map(|texts| texts.join("\n"))
 }
 
 /// The corrected output beside the recorded one.
