@@ -4,7 +4,7 @@ use ratchet_store::catalog::Prompt;
 
 use super::one::written;
 use crate::components::diff;
-use crate::request_context::RequestContext;
+use crate::request_context::{Link, RequestContext};
 
 /// What changed between two versions: since production unless others are chosen.
 pub(super) async fn changed(
@@ -36,7 +36,7 @@ fn chooser(
 ) -> Markup {
     let here = ["version", "against", "done", "confirm", "label"]
         .into_iter()
-        .fold(ctx.here(), |here, name| here.without(name));
+        .fold(ctx.here(), Link::without);
     html! {
         form.compare method="get" action={ (here.path()) "#changes" } {
             @for (name, value) in here.pairs() { input type="hidden" name=(name) value=(value); }

@@ -22,8 +22,7 @@ pub(super) async fn fields(
 ) -> PageResult<Markup> {
     let settings = web.store.catalog.recording_settings(&ctx.project_id()).await?;
     // One that was archived since stays until it is taken away.
-    let is_offered =
-        |config: &&ScoreConfig| !config.is_archived || chosen.iter().any(|id| *id == config.id);
+    let is_offered = |config: &&ScoreConfig| !config.is_archived || chosen.contains(&config.id);
     let mut configs: Vec<&ScoreConfig> =
         settings.score_configs.values().filter(is_offered).collect();
     configs.sort_by(|one, other| one.name.cmp(&other.name));

@@ -66,11 +66,7 @@ pub(super) async fn show(
     page.action = html! {
         (choices(&ctx, status))
         @if ctx.viewer.can_change() {
-            (menu("More actions", "More", &html! {
-                a href=(ctx.to(&["queues", &queue.id, "edit"])) { "Edit" }
-                a href=(ctx.to(&["queues", &queue.id, "settings"])) { "Review settings" }
-                a.danger href=(ctx.to(&["queues", &queue.id, "delete"])) { "Delete…" }
-            }))
+            (more(&ctx, &queue.id))
         }
         @if ctx.viewer.may_review().is_ok() {
             a.button.primary href=(ctx.to(&["queues", &queue.id, "review"])) { "Review" }
@@ -101,17 +97,32 @@ pub(super) async fn show(
     }
     let caption = format!("Items of {}", queue.name);
     page.body = html! {
-        @match ctx.params.get("done") {
-            Some("removed") => { (toast::toast("Removed from the queue")) },
-            Some("edited") => { (toast::toast("Queue saved")) },
-            _ => {},
-        }
+        (done_toast(&ctx))
         @if total == 0 { (nothing(&ctx, status.is_some())) } @else {
             (table::table(&Table { caption, columns, rows, select_for: None }))
             (table::numbers(&ctx.here().without("done"), at, total))
         }
     };
     Ok(page.show(&ctx))
+}
+
+/// What can be changed of the queue itself.
+fn more(ctx: &RequestContext, queue: &str) -> Markup {
+    let items = html! {
+        a href=(ctx.to(&["queues", queue, "edit"])) { "Edit" }
+        a href=(ctx.to(&["queues", queue, "settings"])) { "Review settings" }
+        a.danger href=(ctx.to(&["queues", queue, "delete"])) { "Delete…" }
+    };
+    menu("More actions", "More", &items)
+}
+
+/// Toast for the `done` parameter.
+fn done_toast(ctx: &RequestContext) -> Markup {
+    match ctx.params.get("done") {
+        Some("removed") => toast::toast("Removed from the queue"),
+        Some("edited") => toast::toast("Queue saved"),
+        _ => Markup::default(),
+    }
 }
 
 fn nothing(ctx: &RequestContext, is_narrowed: bool) -> Markup {
