@@ -60,6 +60,8 @@ mod promotion;
 /// Chats with targets.
 mod target_chat;
 mod dataset;
+/// Renaming and deleting datasets.
+mod dataset_change;
 mod dataset_item;
 mod dataset_history;
 /// Items without their texts, or with the beginning of them.

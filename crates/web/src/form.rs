@@ -66,9 +66,10 @@ impl FromRequest<Web> for Params {
 pub(crate) struct ReceivedForm(Arc<Mutex<Option<Params>>>);
 
 /// Fields that people do not fill in, and see as little as on the form that was sent.
-const UNSEEN: [&str; 17] = [
+const UNSEEN: [&str; 21] = [
     "action",
     "ask",
+    "asked",
     "attempt",
     "back",
     "col",
@@ -77,12 +78,15 @@ const UNSEEN: [&str; 17] = [
     "id",
     "kind",
     "lease",
+    "matching",
     "next",
     "observation",
     "others",
+    "remove",
     "show",
     "sure",
     "turn",
+    "until",
     "version",
 ];
 /// Longer values, and those of several lines, get an area.
@@ -128,6 +132,14 @@ fn is_secret(name: &str) -> bool {
     ["password", "secret", "token", "key"].iter().any(|word| name.contains(word))
 }
 
+/// A field's name as people read it: `expected_output` is `Expected output`.
+fn title(name: &str) -> String {
+    let words = name.replace('_', " ");
+    let mut letters = words.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
 fn kept(at: usize, name: &str, value: &str) -> Markup {
     if is_unseen(name) {
         return html! { input type="hidden" name=(name) value=(value); };
@@ -135,7 +147,7 @@ fn kept(at: usize, name: &str, value: &str) -> Markup {
     let id = format!("kept-{at}");
     html! {
         div.form-row {
-            label for=(id) { bdi { (name) } }
+            label for=(id) { bdi { (title(name)) } }
             @if is_secret(name) {
                 input id=(id) name=(name) type="password" autocomplete="new-password";
             } @else if value.len() > MAX_LINE || value.contains('\n') {

@@ -130,7 +130,9 @@ impl PageError {
             StatusCode::NOT_FOUND => "It may have been deleted, or belong to another project.",
             StatusCode::UNAUTHORIZED => "Sign in and try again.",
             StatusCode::FORBIDDEN => "Ask a project owner for access.",
-            StatusCode::BAD_REQUEST => "Fix the problem above and try again.",
+            StatusCode::BAD_REQUEST | StatusCode::CONFLICT => {
+                "Fix the problem above and try again."
+            }
             StatusCode::REQUEST_TIMEOUT => "Nothing was changed. Try again on a better connection.",
             _ => "Try again; if the problem persists, run ratchet doctor on the server.",
         };
@@ -191,7 +193,9 @@ impl IntoResponse for PageError {
         };
         let title = status.canonical_reason().unwrap_or("Request rejected");
         let mut response = (status, frame::bare(title, &body)).into_response();
-        let keeps_input = status == StatusCode::BAD_REQUEST || status.is_server_error();
+        let keeps_input = status.is_server_error()
+            || [StatusCode::BAD_REQUEST, StatusCode::CONFLICT, StatusCode::NOT_FOUND]
+                .contains(&status);
         response.extensions_mut().insert(ErrorPage { title, body, keeps_input });
         response
     }

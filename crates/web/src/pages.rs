@@ -22,6 +22,7 @@ mod marks;
 /// Traces and sessions read by a public link.
 mod public_link;
 mod dataset_target;
+mod deletion;
 /// What a dataset still needs.
 mod dataset_guide;
 /// Chats with targets.

@@ -13,7 +13,7 @@ use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::trace::Deleted;
 use ratchet_stages::record;
-use ratchet_store::catalog::{AuditObject, Dataset, DatasetItem};
+use ratchet_store::catalog::{Dataset, DatasetItem};
 use ratchet_store::experiment::{
     Experiment, ExperimentItemQuery, ExperimentQuery, RunQuery, StoredExperimentItem,
 };
@@ -123,8 +123,8 @@ pub(super) async fn remove(
     let dataset = datasets::find(&app, &caller.project, name).await?;
     let run = find(&app, &caller.project, &dataset.id, run).await?;
     let (project, now) = (caller.project.clone(), app.clock.now());
-    let named = vec![run.id.clone()];
-    caller.catalog(&app).note_deletion(project, AuditObject::DatasetRun, named, now).await?;
+    let named = (run.id.clone(), run.name.clone());
+    caller.catalog(&app).delete_experiment_run(project, named, now).await?;
     app.store.telemetry.delete_experiment(caller.project, run.id).await?;
     Ok(Json(Deleted { message: "Dataset run successfully deleted".to_owned() }))
 }

@@ -65,6 +65,7 @@ pub(super) async fn list(
     let query = PromptQuery {
         project: caller.project,
         name: params.text("name"),
+        text: None,
         label: params.text("label"),
         tag: params.text("tag"),
         updated: params.range("fromUpdatedAt", "toUpdatedAt"),

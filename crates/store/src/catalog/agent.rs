@@ -257,7 +257,7 @@ fn policy_summary(policy: &PromotionPolicy) -> String {
     )
 }
 
-fn write(tx: &Tx<'_>, project: &ProjectId, agent: &Agent) -> StoreResult<()> {
+pub(super) fn write(tx: &Tx<'_>, project: &ProjectId, agent: &Agent) -> StoreResult<()> {
     let Agent { name, settings, created_at, updated_at } = agent;
     let list = |texts: &[String]| Json::from_value(&texts.to_vec().into());
     let targets = &settings.targets;

@@ -1,3 +1,5 @@
+/// Deleting runs.
+mod deletion;
 /// Further trials of runs.
 mod extension;
 /// Trials that are run again because the target failed.
@@ -15,6 +17,7 @@ use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
 
+pub(super) use deletion::{forget_runs, refuse_if_running};
 pub use extension::RunExtension;
 pub use trials::{
     CacheableAnswer, ClaimedTrial, FinishedTrial, TrialClaim, TrialLease, TrialRenewal,

@@ -1,6 +1,8 @@
 mod create;
 mod list;
 mod delete;
+/// Tags, and labels that go.
+mod tags;
 
 use std::collections::{BTreeMap, BTreeSet};
 

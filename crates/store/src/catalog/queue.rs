@@ -1,5 +1,7 @@
 /// Who reviews which queues.
 mod assignment;
+/// Changing and deleting queues.
+mod change;
 /// Items by the objects that they are about.
 mod objects;
 mod progress;

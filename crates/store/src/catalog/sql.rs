@@ -21,7 +21,7 @@ use crate::embedded::{sqlite_code, sqlite_error};
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
 
-pub(crate) use conditions::Conditions;
+pub(crate) use conditions::{Conditions, contains};
 pub(crate) use value::{FromColumn, Value};
 
 /// The parts of a paginated SELECT.

@@ -189,6 +189,15 @@ function ask(question) {
   box.showModal();
 }
 
+// All rows that match instead of those that are ticked.
+const matching = form?.querySelector("[data-matching]");
+matching?.addEventListener("change", () => {
+  const ticked = body?.querySelectorAll("input[name=id]:checked").length ?? 0;
+  form.querySelector("[data-selected]").textContent = matching.checked ? "All matching" : String(ticked);
+});
+// Who ticks rows again means these.
+if (matching) list.addEventListener("change", () => { matching.checked = false; });
+
 form?.addEventListener("submit", async (event) => {
   if (!event.submitter || !("confirm" in event.submitter.dataset)) return;
   event.preventDefault();

@@ -7,6 +7,10 @@ mod form;
 /// One item and its versions.
 mod item;
 mod upload;
+/// Name, description, metadata and schemas.
+mod edit;
+/// Deleting datasets, items and runs.
+mod deletion;
 /// One run.
 mod run;
 /// Runs, item by item.
@@ -29,7 +33,8 @@ use std::borrow::Cow;
 
 use axum::Router;
 use axum::extract::State;
-use axum::response::Redirect;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::catalog::dataset::{DatasetStatus, check_name};
@@ -40,11 +45,12 @@ use ratchet_store::catalog::{Dataset, DatasetItemQuery, FieldUpdate, NewDataset}
 use ratchet_store::experiment::RunQuery;
 use ratchet_store::query::{PageNumber, Paging};
 
+use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
-use crate::components::{copy, empty, figure};
+use crate::components::{copy, empty, figure, toast};
 use crate::form::PageForm;
 use crate::frame::{Page, Section};
-use crate::page_error::{PageError, PageResult};
+use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
@@ -60,6 +66,19 @@ pub(super) fn routes() -> Router<Web> {
         .route(
             "/project/{project}/datasets/{name}/items/{item}",
             get(item::show).post(item::change),
+        )
+        .route("/project/{project}/datasets/{name}/edit", get(edit::show).post(edit::save))
+        .route(
+            "/project/{project}/datasets/{name}/delete",
+            get(deletion::ask_dataset).post(deletion::delete_dataset),
+        )
+        .route(
+            "/project/{project}/datasets/{name}/items/{item}/delete",
+            get(deletion::ask_item).post(deletion::delete_item),
+        )
+        .route(
+            "/project/{project}/datasets/{name}/runs/{run}/delete",
+            get(deletion::ask_run).post(deletion::delete_run),
         )
         .route("/project/{project}/datasets/{name}/add", get(item::adding).post(item::add))
         .route(
@@ -83,12 +102,17 @@ pub(super) fn routes() -> Router<Web> {
 }
 
 async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    listed(&web, &ctx, None).await
+}
+
+/// The list, with the form of a new dataset as it was refused.
+async fn listed(web: &Web, ctx: &RequestContext, refused: Option<&Entered>) -> PageResult<Markup> {
     let at = PageNumber { page: ctx.params.page(), limit: ROWS };
     let datasets = web.store.catalog.datasets(ctx.project_id(), at).await?;
     let total = datasets.total.unwrap_or_default();
     let mut counts = Vec::new();
     for dataset in &datasets.rows {
-        counts.push(count(&web, &ctx, dataset).await?);
+        counts.push(count(web, ctx, dataset).await?);
     }
     let row = |(dataset, counts): (&Dataset, &DatasetCounts)| Row {
         id: dataset.id.clone(),
@@ -124,14 +148,15 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     page.summary =
         html! { (figure::grouped(total)) @if total == 1 { " dataset." } @else { " datasets." } };
     if ctx.viewer.can_change() {
-        page.action = maker(&ctx);
+        page.action = maker(ctx, refused);
     }
-    page.body = if total == 0 {
-        nothing(&ctx)
-    } else {
-        html! { (table::table(&table)) (table::numbers(&ctx.here(), at, total)) }
+    page.body = html! {
+        @if ctx.params.get("done") == Some("deleted") { (toast::toast("Dataset deleted")) }
+        @if total == 0 { (nothing(ctx)) } @else {
+            (table::table(&table)) (table::numbers(&ctx.here().without("done"), at, total))
+        }
     };
-    Ok(page.show(&ctx))
+    Ok(page.show(ctx))
 }
 
 /// Sizes of a dataset.
@@ -168,42 +193,46 @@ async fn count(web: &Web, ctx: &RequestContext, dataset: &Dataset) -> PageResult
     })
 }
 
-/// A form for one more dataset.
-fn maker(ctx: &RequestContext) -> Markup {
+const NAME: FormField<'_> = FormField { name: "name", label: "Name", hint: "" };
+const DESCRIPTION: FormField<'_> =
+    FormField { name: "description", label: "Description", hint: "" };
+
+/// A form for one more dataset, open if it was refused.
+fn maker(ctx: &RequestContext, refused: Option<&Entered>) -> Markup {
+    let empty = Entered::default();
+    let entered = refused.unwrap_or(&empty);
     html! {
-        details.making {
+        details.making open[refused.is_some()] {
             summary.button.primary { "New dataset" }
-            form.maker method="post" data-inline-errors action=(ctx.to(&["datasets"])) {
+            form.maker method="post" action=(ctx.to(&["datasets"])) {
                 (ctx.viewer.form_token.field())
-                div.form-row {
-                    label for="name" { "Name" }
-                    input #name type="text" name="name" required maxlength="1000" autocomplete="off";
-                }
-                div.form-row {
-                    label for="description" { "Description" }
-                    input #description type="text" name="description" maxlength="5000" autocomplete="off";
-                }
+                (field::line(NAME, entered))
+                (field::line(DESCRIPTION, entered))
                 button.button.primary type="submit" { "Create" }
             }
         }
     }
 }
 
-/// `POST …/datasets`: makes a dataset.
+/// `POST …/datasets`: makes a dataset. A refused form is shown again as it was filled in.
 async fn make(
     State(web): State<Web>,
     PageForm { ctx, form: said }: PageForm,
-) -> PageResult<Redirect> {
-    let name = said.get("name").unwrap_or_default().trim().to_owned();
-    check_name(&name).map_err(|why| PageError::Bad(format!("name: {why}")))?;
-    let catalog = &web.store.catalog;
-    if catalog.dataset(ctx.project_id(), name.clone()).await?.is_some() {
-        return Err(PageError::Bad("name: a dataset with this name already exists".to_owned()));
+) -> PageResult<Response> {
+    let mut entered = Entered::new(said);
+    let name = entered.text(NAME.name).to_owned();
+    if let Err(why) = check_name(&name) {
+        entered.wrong(NAME.name, why.to_string());
+    } else if web.store.catalog.dataset(ctx.project_id(), name.clone()).await?.is_some() {
+        entered.wrong(NAME.name, "a dataset with this name already exists");
     }
-    let description = said.get("description").map(|text| text.trim().to_owned());
+    if !entered.is_fine() {
+        let shown = listed(&web, &ctx, Some(&entered)).await?;
+        return Ok((StatusCode::UNPROCESSABLE_ENTITY, shown).into_response());
+    }
     let new = NewDataset {
         name,
-        description: description.filter(|text| !text.is_empty()),
+        description: entered.filled(DESCRIPTION.name).map(str::to_owned),
         metadata: None,
         input_schema: FieldUpdate::Keep,
         expected_output_schema: FieldUpdate::Keep,
@@ -211,7 +240,7 @@ async fn make(
     let catalog = ctx.viewer.catalog(&web);
     let made = catalog.save_dataset(ctx.project_id(), new, ctx.now).await?;
     let next = ctx.to(&["datasets", &made.name]).with("done", "made");
-    Ok(Redirect::to(&next.to_string()))
+    Ok(Redirect::to(&next.to_string()).into_response())
 }
 
 /// Characters of an id in a cell: enough for a UUID.

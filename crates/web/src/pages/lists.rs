@@ -45,6 +45,7 @@ use axum::routing::{get, post};
 use ratchet_core::record::observation::Observation;
 use ratchet_core::record::trace::Trace;
 
+pub(super) use self::export::trace_file::download;
 pub(super) use self::export::{Format, csv, jsonl};
 pub(super) use self::neighbours::{Neighbours, neighbours};
 pub(super) use self::row::{CellValue, ListedRow, trace_link};

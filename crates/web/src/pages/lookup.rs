@@ -88,6 +88,7 @@ async fn by_name(
     let query = PromptQuery {
         project: ctx.project_id(),
         name: None,
+        text: None,
         label: None,
         tag: None,
         updated: TimeRange::default(),

@@ -8,6 +8,14 @@ mod changes;
 mod metrics;
 /// New versions and new prompts.
 pub(super) mod editor;
+mod labels;
+/// Two versions side by side.
+mod compare;
+mod deletion;
+/// Model calls of a version.
+mod uses;
+/// Search and filters of the list.
+mod search;
 
 use axum::Router;
 use axum::extract::State;
@@ -16,9 +24,9 @@ use maud::{Markup, html};
 use ratchet_store::catalog::{PromptQuery, PromptSummary};
 use ratchet_store::query::{PageNumber, TimeRange};
 
-use crate::components::badge::{self, Decider};
+use crate::components::badge;
 use crate::components::table::{self, Column, Row, Table};
-use crate::components::{copy, empty, figure};
+use crate::components::{copy, empty, figure, toast};
 use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
@@ -30,7 +38,12 @@ pub(super) fn routes() -> Router<Web> {
     Router::new()
         .route("/project/{project}/prompts", get(list))
         .route("/project/{project}/prompts/{name}", get(one::show))
-        .route("/project/{project}/prompts/{name}/label", post(one::label))
+        .route("/project/{project}/prompts/{name}/label", post(labels::set))
+        .route("/project/{project}/prompts/{name}/tags", post(labels::set_tags))
+        .route(
+            "/project/{project}/prompts/{name}/delete",
+            get(deletion::ask).post(deletion::delete),
+        )
         .route("/project/{project}/prompt-editor", get(editor::show).post(editor::save))
 }
 
@@ -40,6 +53,7 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     let query = PromptQuery {
         project: ctx.project_id(),
         name: text("name"),
+        text: text("text"),
         label: text("label"),
         tag: text("tag"),
         updated: TimeRange::default(),
@@ -57,13 +71,13 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
             a.button.primary href=(editor::link(&ctx, None)) { "New prompt" }
         };
     }
-    page.body = if total == 0 {
-        nothing(&ctx)
-    } else {
-        html! {
+    page.body = html! {
+        @if ctx.params.get("done") == Some("deleted") { (toast::toast("Prompt deleted")) }
+        @if total > 0 || search::is_narrowed(&ctx) { (search::bar(&ctx)) }
+        @if total > 0 {
             (table::table(&rows(&prompts.rows, &ctx)))
-            (table::numbers(&ctx.here(), at, total))
-        }
+            (table::numbers(&ctx.here().without("done"), at, total))
+        } @else if search::is_narrowed(&ctx) { (search::nothing(&ctx)) } @else { (nothing(&ctx)) }
     };
     Ok(page.show(&ctx))
 }
@@ -76,8 +90,10 @@ fn rows(prompts: &[PromptSummary], ctx: &RequestContext) -> Table {
             html! { bdi { (prompt.name) } },
             html! { (prompt.kind.as_str()) },
             html! { (prompt.versions.len()) },
-            labels(&prompt.labels),
-            html! { span.badges { @for tag in &prompt.tags { (badge::tag(tag)) } } },
+            labels::labels(&prompt.labels),
+            html! { span.badges { @for tag in &prompt.tags {
+                a href=(ctx.to(&["prompts"]).with("tag", tag)) { (badge::tag(tag)) }
+            } } },
             figure::ago(prompt.last_updated_at, &ctx.time),
         ],
         failed: false,
@@ -92,19 +108,6 @@ fn rows(prompts: &[PromptSummary], ctx: &RequestContext) -> Table {
     ];
     let rows = prompts.iter().map(row).collect();
     Table { caption: "Prompts".to_owned(), columns, rows, select_for: None }
-}
-
-/// Labels; what is live was decided by people.
-fn labels(labels: &[String]) -> Markup {
-    html! {
-        span.badges {
-            @for label in labels {
-                @if label == ratchet_core::catalog::prompt::PRODUCTION {
-                    (badge::decided(Decider::Human, label))
-                } @else { (badge::tag(label)) }
-            }
-        }
-    }
 }
 
 fn nothing(ctx: &RequestContext) -> Markup {

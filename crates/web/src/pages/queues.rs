@@ -2,6 +2,9 @@
 
 /// Creating a queue.
 mod new_queue;
+/// What forms of queues share.
+mod fields;
+mod change;
 /// One item per screen.
 mod review;
 /// The items of a queue.
@@ -16,8 +19,9 @@ use ratchet_core::id::TraceId;
 use ratchet_store::catalog::{Queue, QueueId, QueueProgress};
 use ratchet_store::query::PageNumber;
 
+use crate::components::field::Entered;
 use crate::components::table::{self, Column, Row, Table};
-use crate::components::{empty, figure};
+use crate::components::{empty, figure, toast};
 use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
@@ -31,16 +35,27 @@ pub(super) fn routes() -> Router<Web> {
     Router::new()
         .route("/project/{project}/queues", get(list).post(new_queue::create))
         .route("/project/{project}/queues/{queue}", get(items::show))
+        .route("/project/{project}/queues/{queue}/edit", get(change::show).post(change::save))
+        .route("/project/{project}/queues/{queue}/delete", get(change::ask).post(change::delete))
         .route("/project/{project}/queues/{queue}/items/{item}/remove", post(items::remove))
         .merge(review::routes())
 }
 
 async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    listed(&web, &ctx, None).await
+}
+
+/// The list, with the form of a new queue as it was refused.
+async fn listed(
+    web: &Web,
+    ctx: &RequestContext,
+    refused: Option<(&Entered, &[String])>,
+) -> PageResult<Markup> {
     let limit = if ctx.viewer.can_read() { ROWS } else { REVIEWERS_ROWS };
     let at = PageNumber { page: ctx.params.page(), limit };
     let mut queues = web.store.catalog.queues(ctx.project_id(), at).await?;
     let mut progress = web.store.catalog.queue_progress(ctx.project_id()).await?;
-    if let Some(assigned) = assigned(&web, &ctx).await? {
+    if let Some(assigned) = assigned(web, ctx).await? {
         queues.rows.retain(|queue| assigned.contains(&queue.id));
         queues.total = Some(queues.rows.len() as u64);
         progress.retain(|queue, _| assigned.contains(queue));
@@ -76,14 +91,15 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     let rows = queues.rows.iter().map(row).collect();
     let table = Table { caption: "Queues".to_owned(), columns, rows, select_for: None };
     if ctx.viewer.can_change() {
-        page.action = new_queue::form(&web, &ctx).await?;
+        page.action = new_queue::form(web, ctx, refused).await?;
     }
-    page.body = if total == 0 {
-        nothing(&ctx)
-    } else {
-        html! { (table::table(&table)) (table::numbers(&ctx.here(), at, total)) }
+    page.body = html! {
+        @if ctx.params.get("done") == Some("deleted") { (toast::toast("Queue deleted")) }
+        @if total == 0 { (nothing(ctx)) } @else {
+            (table::table(&table)) (table::numbers(&ctx.here().without("done"), at, total))
+        }
     };
-    Ok(page.show(&ctx))
+    Ok(page.show(ctx))
 }
 
 /// How far a queue is, drawn; the numbers stand beside it.

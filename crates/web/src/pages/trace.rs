@@ -22,6 +22,8 @@ pub(super) mod forms;
 mod actions;
 /// Adding to a dataset with an expected output.
 mod to_dataset;
+mod correction;
+mod deletion;
 /// Payloads and media, loaded on demand.
 pub(super) mod payload;
 /// HTTP range requests for media.
@@ -62,6 +64,9 @@ pub(super) fn routes() -> Router<Web> {
         .route(&of_trace("/bookmark"), post(actions::bookmark))
         .route(&of_trace("/publish"), post(actions::publish))
         .route(&of_trace("/dataset"), get(to_dataset::show).post(to_dataset::add))
+        .route(&of_trace("/correction"), get(correction::show).post(correction::save))
+        .route(&of_trace("/delete"), get(deletion::ask).post(deletion::delete))
+        .route(&of_trace("/download"), get(lists::download))
         .route(&of_trace("/payload"), get(payload::of_trace))
         .route(&of_trace("/picture"), get(payload::picture_of_trace))
         .route(&of_step("/content"), get(step_content))
@@ -113,6 +118,7 @@ async fn show(
     page.action = html! {
         (kinds::menu_of(&run.spent())) (copy::id(&run.trace.id.to_string()))
         (actions::marks(&web, &ctx, &run.trace).await?)
+        (deletion::more(&ctx, &run.trace))
         (actions::neighbours(&ctx, &neighbours))
     };
     let content = content::content(&web, &ctx, &subject, view).await?;

@@ -64,8 +64,8 @@ async fn a_dataset_is_made_by_a_form() {
     assert_eq!(page, "/project/shop/datasets/refunds%2Fhard?done=made");
     check(&site.get(page).await, 200, "No items yet");
     let again = site.post(DATASETS, DATASETS, "name=refunds%2Fhard").await;
-    check(&again, 400, "name: a dataset with this name already exists");
-    check(&site.post(DATASETS, DATASETS, "name=").await, 400, "name: must not be empty");
+    check(&again, 422, "a dataset with this name already exists");
+    check(&site.post(DATASETS, DATASETS, "name=").await, 422, "must not be empty");
 }
 
 #[tokio::test]

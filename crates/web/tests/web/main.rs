@@ -18,18 +18,28 @@ mod lists_changed;
 mod lists_live;
 /// More rows than can be looked at.
 mod lists_long;
+/// Actions on all that match a filter.
+mod lists_matching;
 /// One trace.
 mod trace;
 mod trace_actions;
 /// Scores and comments of people.
 mod annotations;
+/// A trace as a file, corrected and deleted.
+mod trace_changes;
 /// Public links and bookmarks.
 mod public_links;
 /// Sums of which a part is approximate.
 mod approximate;
 mod shelf;
+/// Tags, labels, search and deletion of prompts.
+mod prompts;
+/// Changing and deleting queues.
+mod queues_changed;
 /// Datasets: uploads, items and their versions.
 mod datasets;
+/// Renaming, editing and deleting.
+mod datasets_changed;
 mod runs_compared;
 mod settings;
 /// Jobs that were given up.

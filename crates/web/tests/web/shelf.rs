@@ -143,6 +143,7 @@ async fn versions_are_measured_by_their_calls_and_scores() {
     site.record(batch(&project("shop")).with_all(newer)).await;
     let page = browser.get(&format!("{PROMPT}?range=all")).await;
     page.check(200, "3 model calls in the");
+    page.check(200, "Used by").check(200, "/traces/t1?range=all&amp;observation=a");
     let (_, table) = page.text.split_once("Metrics per version").unwrap();
     let row = |version: &str| {
         let row = table.split("<tr").find(|row| row.contains(&format!("v{version}</a>")));

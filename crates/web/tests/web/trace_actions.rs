@@ -60,7 +60,7 @@ async fn a_model_call_is_added_to_a_dataset_with_the_corrected_answer() {
 async fn a_trace_is_added_to_a_queue_that_was_created_on_a_page() {
     let site = shop().await;
     let queues = "/project/shop/queues";
-    assert_eq!(site.post(queues, queues, "name=+&description=x").await.status, 400);
+    assert_eq!(site.post(queues, queues, "name=+&description=x").await.status, 422);
     let made = site.post(queues, queues, "name=Refunds&description=Weekly").await;
     assert_eq!(made.status, 303);
     let queue = made.header("location").to_owned();

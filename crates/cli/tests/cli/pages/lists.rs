@@ -194,6 +194,18 @@ fn chosen_traces_are_deleted_after_a_question() {
 }
 
 #[test]
+fn all_traces_that_match_are_deleted_after_a_question() {
+    check_chosen("matching", |hand, page, demo, ids| {
+        hand.pick(page, "[data-matching]");
+        assert_eq!(page.text("[data-selected]"), "All matching");
+        hand.press(page, "button[data-confirm]");
+        hand.press(page, "dialog .danger");
+        done(page, "deleted-3");
+        assert!(ids.iter().all(|id| demo.get(&format!("/api/public/traces/{id}")).status == 404));
+    });
+}
+
+#[test]
 fn a_live_list_holds_new_rows_until_asked() {
     for hand in [Hand::Keys, Hand::Mouse] {
         let name = format!("live-by-{}", hand.word());

@@ -6,7 +6,7 @@ use ratchet_core::time::Timestamp;
 
 use crate::StoreResult;
 use crate::catalog::Catalog;
-use crate::catalog::sql::{Conditions, Tx, Value};
+use crate::catalog::sql::{Conditions, Tx, Value, contains};
 use crate::catalog::versioned::sort_labels;
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber, TimeRange};
@@ -16,6 +16,8 @@ use crate::query::{Page, PageNumber, TimeRange};
 pub struct PromptQuery {
     pub project: ProjectId,
     pub name: Option<String>,
+    /// A part of the name, in any case.
+    pub text: Option<String>,
     /// Versions with this label.
     pub label: Option<String>,
     pub tag: Option<String>,
@@ -72,6 +74,8 @@ impl Matching {
         let tagged = "EXISTS (SELECT 1 FROM prompt_tag t WHERE t.project = p.project \
                       AND t.name = p.name AND t.tag = $)";
         matching.add("p.name = $", query.name.as_ref());
+        let text = query.text.as_ref().map(|text| contains(&text.to_ascii_lowercase()));
+        matching.add("LOWER(p.name) LIKE $ ESCAPE '!'", text);
         matching.add(standing, query.label.as_ref());
         matching.add(tagged, query.tag.as_ref());
         matching.add("p.updated_at >= $", query.updated.from);

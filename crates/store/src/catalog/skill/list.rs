@@ -3,7 +3,7 @@ use ratchet_core::time::Timestamp;
 
 use crate::StoreResult;
 use crate::catalog::Catalog;
-use crate::catalog::sql::{Conditions, Listing};
+use crate::catalog::sql::{Conditions, Listing, contains};
 use crate::catalog::versioned::SKILLS;
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber, TimeRange};
@@ -87,17 +87,4 @@ fn matching(query: &SkillQuery) -> Conditions {
     matching.add("s.updated_at >= $", query.updated.from);
     matching.add("s.updated_at < $", query.updated.to);
     matching
-}
-
-/// The `LIKE` pattern for a substring.
-fn contains(text: &str) -> String {
-    let mut pattern = String::from("%");
-    for c in text.chars() {
-        if matches!(c, '%' | '_' | '!') {
-            pattern.push('!');
-        }
-        pattern.push(c);
-    }
-    pattern.push('%');
-    pattern
 }

@@ -24,3 +24,16 @@ impl Conditions {
         self.sql.push_str(&condition.replace('$', &placeholder));
     }
 }
+
+/// The `LIKE` pattern for a substring; `!` escapes.
+pub(crate) fn contains(text: &str) -> String {
+    let mut pattern = String::from("%");
+    for c in text.chars() {
+        if matches!(c, '%' | '_' | '!') {
+            pattern.push('!');
+        }
+        pattern.push(c);
+    }
+    pattern.push('%');
+    pattern
+}

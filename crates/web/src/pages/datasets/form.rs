@@ -79,6 +79,9 @@ pub(in crate::pages) fn to_type(part: Option<&Json>) -> String {
 /// Toast for the `done` parameter.
 pub(super) fn done_toast(ctx: &RequestContext) -> Markup {
     let words = match ctx.params.get("done") {
+        Some("edited") => "Dataset saved".to_owned(),
+        Some("deleted") => "Item deleted".to_owned(),
+        Some("run-deleted") => "Run deleted".to_owned(),
         Some("made") => "Dataset created".to_owned(),
         Some("added") => "Item added".to_owned(),
         Some("changed") => "Item saved as a new version".to_owned(),

@@ -202,7 +202,10 @@ fn edit(dataset: &Dataset, item: &DatasetItem, ctx: &RequestContext) -> Markup {
         form method="post" action=(action) {
             (ctx.viewer.form_token.field())
             input type="hidden" name="action" value=(word);
-            button.button type="submit" { (button) }
+            p.actions {
+                button.button type="submit" { (button) } " "
+                a.button.danger href=(ctx.to(&["datasets", &dataset.name, "items", &item.id, "delete"])) { "Delete" }
+            }
         }
     }
 }

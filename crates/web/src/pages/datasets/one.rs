@@ -9,7 +9,7 @@ use ratchet_store::catalog::{
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::PageNumber;
 
-use super::{ROWS, form, preview};
+use super::{ROWS, deletion, form, preview};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
 use crate::frame::{Page, Section, menu};
@@ -138,6 +138,17 @@ async fn guide(
 
 fn actions(dataset: &Dataset, ctx: &RequestContext) -> Markup {
     html! {
+        (menu("More actions", "More", &html! {
+            a href=(ctx.to(&["datasets", &dataset.name, "edit"])) { "Edit" }
+            a.danger href=(deletion::of_dataset(ctx, &dataset.name)) { "Delete…" }
+        }))
+        (fillers(dataset, ctx))
+    }
+}
+
+/// Ways to get items.
+fn fillers(dataset: &Dataset, ctx: &RequestContext) -> Markup {
+    html! {
         a.button href=(ctx.to(&["datasets", &dataset.name, "add"])) { "Add item" }
         a.button.primary href=(ctx.to(&["datasets", &dataset.name, "upload"])) { "Upload" }
     }
@@ -259,7 +270,7 @@ fn no_items(asked: &ItemFilter, dataset: &Dataset, ctx: &RequestContext) -> Mark
     }
     let how = html! {
         p { "Upload a CSV or JSON Lines file and map its columns, or select traces in a list and add them." }
-        @if ctx.viewer.can_change() { p { (actions(dataset, ctx)) } }
+        @if ctx.viewer.can_change() { p { (fillers(dataset, ctx)) } }
         (copy::snippet("question,expected_output,tenant\nWhere is my parcel?,It arrives on Monday.,acme"))
     };
     empty::empty("No items yet.", &how)

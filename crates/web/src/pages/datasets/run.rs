@@ -46,6 +46,7 @@ pub(super) async fn show(
         @if ctx.viewer.can_change() {
             @let to = ctx.to(&["datasets", &dataset.name, "runs", &id, "queue"]);
             (queue_menu::menu(&web, &ctx, &to, &ctx.viewer.form_token.field()).await?)
+            a.button href=(ctx.to(&["datasets", &dataset.name, "runs", &id, "delete"])) { "Delete run" }
         }
         a.button href=(ctx.to(&["gates"]).with("run", &id)) { "Gates of this run" }
         (experiments::cancel_button(&run, &ctx))
@@ -226,7 +227,7 @@ pub(super) async fn queue(
 }
 
 /// A run of ours, also before its first item is recorded, or one that another client recorded.
-async fn known(
+pub(super) async fn known(
     web: &Web,
     ctx: &RequestContext,
     dataset: &Dataset,

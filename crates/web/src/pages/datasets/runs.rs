@@ -10,7 +10,7 @@ use ratchet_store::experiment::{Experiment, RunQuery};
 use ratchet_store::query::Paging;
 
 use super::results::{self, RunDetail, RunResult};
-use super::{one, score_values};
+use super::{form, one, score_values};
 use crate::components::{copy, empty, figure, table};
 use crate::page_error::PageResult;
 use crate::request_context::{RequestContext, shell_word};
@@ -48,10 +48,11 @@ pub(super) async fn show(
     }
     let mut page = one::begin(&dataset, &ctx);
     page.body = html! {
+        (form::done_toast(&ctx))
         (one::tabs(&dataset, &ctx, "Runs"))
         @if runs.is_empty() { (no_runs(&dataset, &ctx)) } @else {
             (chooser(&runs, &dataset, &ctx))
-            (table::pager(&ctx.here(), cursor.is_some(), found.cursor.as_deref()))
+            (table::pager(&ctx.here().without("done"), cursor.is_some(), found.cursor.as_deref()))
         }
     };
     Ok(page.show(&ctx))

@@ -1,5 +1,8 @@
 /// Rows as traces and as dataset items.
 pub(in crate::pages) mod sources;
+mod matching;
+/// The question before deleting.
+mod question;
 
 use std::collections::BTreeSet;
 
@@ -12,13 +15,11 @@ use ratchet_stages::record::{self, TraceMark};
 use ratchet_store::catalog::{AuditObject, Dataset, Queue};
 
 use self::sources::{ExpectedOutput, traces_of};
-use super::change::{Done, came_from};
+use super::change::Done;
 use super::row::ListedRow;
 use super::views::{action, back};
-use crate::components::figure;
 use crate::filter::ListKind;
 use crate::form::PageForm;
-use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
 use crate::pages::dataset_target::{self, Refusal};
 use crate::pages::{marks, queue_menu};
@@ -32,8 +33,6 @@ const MOST_ROWS: usize = 1_000;
 const MAX_TAG: usize = 200;
 /// Bytes of a tag, whatever its characters.
 const TAG_BYTES: usize = 4 * MAX_TAG;
-/// Names that the page before deleting shows.
-const NAMED: usize = 10;
 
 /// Where chosen rows can go.
 #[derive(Debug, Default)]
@@ -59,6 +58,10 @@ pub(super) fn bar(ctx: &RequestContext, on: ListKind, targets: &Targets) -> Mark
             (ctx.viewer.form_token.field())
             (back(ctx, on))
             p { strong data-selected { "0" } " selected" }
+            label.check-label {
+                input type="checkbox" name="matching" value="yes" autocomplete="off" data-matching;
+                "all that match the filter"
+            }
             span.chosen-group {
                 label.sr for="chosen-tag" { "Tag" }
                 input #chosen-tag type="text" name="tag" maxlength=(MAX_TAG) placeholder="tag";
@@ -118,46 +121,67 @@ fn of_traces(on: ListKind, what: &str) -> String {
     }
 }
 
-/// Does something with the chosen rows.
+/// Does something with the chosen rows, or with all that match the filter.
 pub(super) async fn act<R: ListedRow>(
     State(web): State<Web>,
     PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
-    let ids: BTreeSet<&str> = form.all("id").filter(|id| !id.is_empty()).collect();
-    let ids: Vec<String> = ids.into_iter().map(str::to_owned).collect();
+    let ids = match matching::is_chosen(&form) {
+        true => matching::ids::<R>(&web, &ctx, &form).await?,
+        false => chosen(&form)?,
+    };
     if ids.is_empty() {
         return Err(PageError::Bad("no rows selected".to_owned()));
     }
+    if form.get("action") == Some("delete") && !question::is_answered(&form, ids.len()) {
+        return Ok(question::ask(&web, &ctx, &form, (ids, R::ON)).await?.into_response());
+    }
+    let mut done: Option<Done> = None;
+    // Slices, so that payloads of all rows are never held together.
+    for slice in ids.chunks(MOST_ROWS) {
+        let more = act_on(&web, &ctx, &form, (slice, R::ON)).await?;
+        done = Some(done.map_or(more, |done| done.and(more)));
+    }
+    let done = done.ok_or_else(|| PageError::Bad("no rows selected".to_owned()))?;
+    Ok(done.back(&ctx, R::ON, &form).into_response())
+}
+
+fn chosen(form: &Params) -> PageResult<Vec<String>> {
+    let ids: BTreeSet<&str> = form.all("id").filter(|id| !id.is_empty()).collect();
     if ids.len() > MOST_ROWS {
         return Err(PageError::Bad(format!("select at most {MOST_ROWS} rows at a time")));
     }
-    let done = match (form.get("action").unwrap_or_default(), R::ON) {
-        ("tag", on) => {
-            let traces = traces_of(&web, &ctx, (&ids, on)).await?;
-            tag(&web, &ctx, &form, traces).await?
+    Ok(ids.into_iter().map(str::to_owned).collect())
+}
+
+async fn act_on(
+    web: &Web,
+    ctx: &RequestContext,
+    form: &Params,
+    (ids, on): (&[String], ListKind),
+) -> PageResult<Done> {
+    match form.get("action").unwrap_or_default() {
+        "tag" => tag(web, ctx, form, traces_of(web, ctx, (ids, on)).await?).await,
+        "bookmark" => Ok(Done::Bookmarked(bookmark(web, ctx, (ids.to_vec(), on), true).await?)),
+        "unbookmark" => {
+            Ok(Done::Unbookmarked(bookmark(web, ctx, (ids.to_vec(), on), false).await?))
         }
-        ("bookmark", on) => Done::Bookmarked(bookmark(&web, &ctx, (ids, on), true).await?),
-        ("unbookmark", on) => Done::Unbookmarked(bookmark(&web, &ctx, (ids, on), false).await?),
-        ("dataset", on) => collect(&web, &ctx, &form, &ids, on).await?,
-        ("queue", on) => queue(&web, &ctx, &form, ids, on).await?,
-        ("delete", on) if form.get("sure") == Some("yes") => {
-            let traces = traces_of(&web, &ctx, (&ids, on)).await?;
+        "dataset" => collect(web, ctx, form, ids, on).await,
+        "queue" => queue(web, ctx, form, ids.to_vec(), on).await,
+        "delete" => {
+            let traces = traces_of(web, ctx, (ids, on)).await?;
             let count = traces.len();
-            let catalog = ctx.viewer.catalog(&web);
             let named = traces.iter().map(ToString::to_string).collect();
+            let catalog = ctx.viewer.catalog(web);
             catalog.note_deletion(ctx.project_id(), AuditObject::Traces, named, ctx.now).await?;
             web.store.telemetry.delete_traces(ctx.project_id(), traces).await?;
-            Done::Deleted(count)
+            Ok(Done::Deleted(count))
         }
-        ("delete", on) => {
-            return Ok(confirm(&web, &ctx, &form, (ids, on)).await?.into_response());
-        }
-        (other, _) => {
+        other => {
             let other = ratchet_core::record::limit::elide(other, 40);
-            return Err(PageError::Bad(format!("unknown action {other}")));
+            Err(PageError::Bad(format!("unknown action {other}")))
         }
-    };
-    Ok(done.back(&ctx, R::ON, &form).into_response())
+    }
 }
 
 async fn tag(
@@ -225,48 +249,4 @@ async fn collect(
     added.map(Done::Collected).map_err(|Refusal { field, reason }| {
         PageError::Bad(format!("nothing was added: {field}: {reason}"))
     })
-}
-
-/// The question before deleting: what goes, and that it does not come back.
-async fn confirm(
-    web: &Web,
-    ctx: &RequestContext,
-    form: &Params,
-    (chosen, on): (Vec<String>, ListKind),
-) -> PageResult<Markup> {
-    let telemetry = &web.store.telemetry;
-    let ids = traces_of(web, ctx, (&chosen, on)).await?;
-    let traces = telemetry.find_traces(ctx.project_id(), ids.clone()).await?;
-    let attached = telemetry.count_attached(ctx.project_id(), ids).await?;
-    let count = |count: usize| figure::grouped(count as u64);
-    let title = match traces.len() {
-        1 => "Delete 1 trace?".to_owned(),
-        many => format!("Delete {} traces?", count(many)),
-    };
-    let mut page = Page::new(Section::Traces, title.clone());
-    page.body = html! {
-        section data-question=(title) {
-            p {
-                "This also deletes " (figure::grouped(attached.observations)) " observations and " (figure::grouped(attached.scores))
-                " scores. This cannot be undone."
-            }
-            ul {
-                @for trace in traces.iter().take(NAMED) {
-                    li { bdi { (trace.name.as_deref().unwrap_or("unnamed")) } " "
-                        code { (trace.id) } " " (figure::when(trace.timestamp, &ctx.time)) }
-                }
-                @if traces.len() > NAMED { li { "and " (count(traces.len() - NAMED)) " more" } }
-            }
-            form method="post" action=(action(ctx, on, "do")) {
-                (ctx.viewer.form_token.field())
-                input type="hidden" name="back" value=(form.get("back").unwrap_or_default());
-                input type="hidden" name="action" value="delete";
-                input type="hidden" name="sure" value="yes";
-                @for id in &chosen { input type="hidden" name="id" value=(id); }
-                button.button.danger type="submit" { "Delete" } " "
-                a.button href=(came_from(ctx, on, form)) data-keep { "Cancel" }
-            }
-        }
-    };
-    Ok(page.show(ctx))
 }

@@ -25,6 +25,19 @@ pub(super) enum Done {
 }
 
 impl Done {
+    /// Both together: the same was done with more rows.
+    pub(super) fn and(self, more: Self) -> Self {
+        match (self, more) {
+            (Self::Tagged(one), Self::Tagged(two)) => Self::Tagged(one + two),
+            (Self::Bookmarked(one), Self::Bookmarked(two)) => Self::Bookmarked(one + two),
+            (Self::Unbookmarked(one), Self::Unbookmarked(two)) => Self::Unbookmarked(one + two),
+            (Self::Collected(one), Self::Collected(two)) => Self::Collected(one + two),
+            (Self::Queued(one), Self::Queued(two)) => Self::Queued(one + two),
+            (Self::Deleted(one), Self::Deleted(two)) => Self::Deleted(one + two),
+            (_, more) => more,
+        }
+    }
+
     /// Code in the URL: not the text itself, so that links cannot inject text.
     fn word(self) -> String {
         match self {

@@ -22,6 +22,8 @@ use crate::web::Web;
 pub(in crate::pages) mod csv;
 /// One JSON object on each line.
 pub(in crate::pages) mod jsonl;
+/// One trace with all it has.
+pub(super) mod trace_file;
 mod parquet;
 
 /// Rows that are read at a time: their payloads are held together.
@@ -82,7 +84,7 @@ pub(super) async fn export<R: ListedRow>(
         return Err(PageError::Bad(why.to_owned()));
     }
     let ask = ListQuery { limit: SLICE, detail: Detail::Content, ..state.ask(&ctx) };
-    let rows = Rows::<R>::new(web.store.telemetry.clone(), ask);
+    let rows = MatchingRows::<R>::new(web.store.telemetry.clone(), ask);
     let writing = Writing::begin(format, ListColumn::of(R::ON).collect());
     let body = Body::from_stream(try_unfold(Part::Head(rows, writing), piece));
     let list = R::ON.word();
@@ -95,8 +97,8 @@ pub(super) async fn export<R: ListedRow>(
 /// How far a file has come.
 enum Part<R> {
     /// Nothing of it is sent.
-    Head(Rows<R>, Writing),
-    Rows(Rows<R>, Writing),
+    Head(MatchingRows<R>, Writing),
+    Rows(MatchingRows<R>, Writing),
     Sent,
 }
 
@@ -179,20 +181,20 @@ fn cells<R: ListedRow>(row: &R, columns: &[ListColumn], scored: &Scored) -> Vec<
 
 /// All rows that match, slice by slice.
 #[derive(Debug)]
-struct Rows<R> {
+pub(super) struct MatchingRows<R> {
     telemetry: Telemetry,
     ask: ListQuery,
     is_over: bool,
     _row: std::marker::PhantomData<fn() -> R>,
 }
 
-impl<R: ListedRow> Rows<R> {
-    fn new(telemetry: Telemetry, ask: ListQuery) -> Self {
+impl<R: ListedRow> MatchingRows<R> {
+    pub(super) fn new(telemetry: Telemetry, ask: ListQuery) -> Self {
         Self { telemetry, ask, is_over: false, _row: std::marker::PhantomData }
     }
 
     /// The next slice, which may be empty; `None` at the end.
-    async fn next(&mut self) -> StoreResult<Option<Vec<R>>> {
+    pub(super) async fn next(&mut self) -> StoreResult<Option<Vec<R>>> {
         if self.is_over {
             return Ok(None);
         }

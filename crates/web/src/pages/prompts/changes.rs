@@ -64,6 +64,9 @@ fn action(entry: &AuditEntry) -> Markup {
             (AuditAction::Labelled, Some((label, to)), None) => {
                 "set " (badge::tag(label)) " to " strong { (to) }
             },
+            (AuditAction::Labelled, None, Some((label, from))) => {
+                "removed " (badge::tag(label)) " from " strong { (from) }
+            },
             (AuditAction::Made, _, _) => { "created " bdi { (shown(entry.became.as_deref())) } },
             (AuditAction::Deleted, _, _) => { "deleted " bdi { (shown(entry.was.as_deref())) } },
             (verb, _, _) => {

@@ -1,19 +1,11 @@
 use axum::extract::{Path, State};
-use axum::response::Redirect;
 use maud::{Markup, html};
-use ratchet_core::catalog::prompt::{LATEST, PRODUCTION, Pick, PromptBody, check_label};
-use ratchet_core::record::observation::Observation;
+use ratchet_core::catalog::prompt::{PRODUCTION, Pick, PromptBody};
 use ratchet_store::catalog::{Prompt, PromptReferences};
-use ratchet_store::deadline_query::DeadlinePage;
-use ratchet_store::query::{
-    Compare, Condition, Detail, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging,
-    Test,
-};
+use ratchet_store::query::PageNumber;
 
-use super::{changes, editor, labels, metrics};
-use crate::components::table::{self, Column, Row, Table};
+use super::{changes, compare, deletion, editor, labels, metrics, uses};
 use crate::components::{diff, figure, json, toast};
-use crate::form::PageForm;
 use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
@@ -21,8 +13,6 @@ use crate::web::Web;
 
 /// Versions in the list beside the text; older ones are there by number.
 const VERSIONS: u64 = 100;
-/// Model calls shown that used a version.
-const USES: u64 = 10;
 
 /// The versions that the page shows.
 struct Versions {
@@ -70,13 +60,10 @@ pub(super) async fn show(
     let Versions { all: versions, chosen, live, against } =
         Versions::read(&web, &ctx, &name).await?;
     let chosen = &chosen;
-    let uses = uses(&web, &ctx, chosen).await?;
+    let uses = uses::uses(&web, &ctx, chosen).await?;
     let metrics = metrics::metrics(&web, &ctx, chosen).await?;
     let changes = changes::changes(&web, &ctx, &name).await?;
-    let changed = match &against {
-        Some(against) => changed(against, chosen).await,
-        None => Markup::default(),
-    };
+    let changed = compare::changed(&versions, (against.as_ref(), chosen), &ctx).await;
     let lock = web.store.catalog.production_lock(ctx.project_id(), chosen.name.clone()).await?;
     let promotion = match &lock {
         None => promotion(chosen, live.as_ref(), &ctx).await,
@@ -86,12 +73,17 @@ pub(super) async fn show(
     page.crumbs = vec![("Prompts".to_owned(), Section::Prompts.link(&ctx))];
     page.summary = html! {
         (chosen.body.kind().as_str()) ", version " (chosen.version) " of "
-        (versions.first().map_or(0, |newest| newest.version)) " "
-        @for tag in &chosen.tags { (crate::components::badge::tag(tag)) }
+        (versions.first().map_or(0, |newest| newest.version))
     };
+    if ctx.viewer.can_change() {
+        page.action = deletion::menu(&ctx, chosen);
+    }
     page.body = html! {
         @match ctx.params.get("done") {
             Some("label") => { (toast::toast(&labelled(chosen.version, &ctx))) },
+            Some("unlabelled") => { (toast::toast("Label removed")) },
+            Some("tags") => { (toast::toast("Tags saved")) },
+            Some("deleted") => { (toast::toast("Version deleted")) },
             Some("made") => { (toast::toast("Saved as a new version without labels")) },
             _ => {},
         }
@@ -99,7 +91,9 @@ pub(super) async fn show(
             (history(&versions, chosen, &ctx))
             div {
                 (promotion)
+                (labels::removal(chosen, &ctx))
                 (head(chosen, (live.as_ref(), lock.is_some()), &ctx))
+                (labels::tags(chosen, &ctx))
                 (body(&chosen.body))
                 (changed)
                 h2 #metrics { "Metrics per version" }
@@ -107,7 +101,7 @@ pub(super) async fn show(
                 h2 { "Config" }
                 (json::json(chosen.config.as_str()))
                 h2 { "Used by" }
-                (calls(&uses, &ctx))
+                (uses::calls(&uses, &ctx))
                 (changes)
             }
         }
@@ -130,7 +124,7 @@ fn history(versions: &[Prompt], chosen: &Prompt, ctx: &RequestContext) -> Markup
                     li {
                         a href=(here.clone().with("version", prompt.version.to_string()))
                           aria-current=[(prompt.version == chosen.version).then_some("true")] {
-                            strong { "v" (prompt.version) } " " (labels(&prompt.labels))
+                            strong { "v" (prompt.version) } " " (labels::labels(&prompt.labels))
                             span.muted {
                                 (prompt.commit_message.as_deref().unwrap_or("no message"))
                             }
@@ -163,7 +157,7 @@ fn head(
     html! {
         div.prompt-head {
             h2 { "Version " (chosen.version) }
-            (labels(&chosen.labels))
+            (labels::labels(&chosen.labels))
             @if ctx.viewer.can_change() {
                 a.button href=(ctx.to(&["playground"]).with("prompt", chosen.name.clone()).with("version", chosen.version.to_string())) { "Open in playground" }
                 a.button href=(editor::link(ctx, Some(chosen))) { "New version" }
@@ -173,7 +167,7 @@ fn head(
                         (promote_words(chosen, live))
                     }
                 }
-                (label_form(chosen, ctx))
+                (labels::form(chosen, is_locked, ctx))
             }
         }
     }
@@ -218,18 +212,6 @@ async fn promotion(chosen: &Prompt, live: Option<&Prompt>, ctx: &RequestContext)
     }
 }
 
-/// Sets any label at a version.
-fn label_form(chosen: &Prompt, ctx: &RequestContext) -> Markup {
-    html! {
-        form.inline method="post" data-inline-errors action=(ctx.to(&["prompts", &chosen.name, "label"])) {
-            (ctx.viewer.form_token.field())
-            input type="hidden" name="version" value=(chosen.version);
-            input type="text" name="label" required placeholder="label" aria-label="Label" size="12";
-            button.button type="submit" { "Set label" }
-        }
-    }
-}
-
 fn body(body: &PromptBody) -> Markup {
     html! {
         @match body {
@@ -239,113 +221,12 @@ fn body(body: &PromptBody) -> Markup {
     }
 }
 
-async fn changed(old: &Prompt, new: &Prompt) -> Markup {
-    let changes = diff::beside(written(&old.body), written(&new.body)).await;
-    html! {
-        h2 {
-            "Changes since version " (old.version)
-            @if old.labels.iter().any(|label| label == PRODUCTION) { ", which is production" }
-        }
-        (changes)
-    }
-}
-
 /// A body as one text, so that two of them can be compared word by word.
-fn written(body: &PromptBody) -> String {
+pub(super) fn written(body: &PromptBody) -> String {
     match body {
         PromptBody::Text(text) => text.clone(),
         PromptBody::Chat(_) => {
             serde_json::to_string_pretty(&body.to_json()).unwrap_or_else(|why| why.to_string())
         }
     }
-}
-
-async fn uses(
-    web: &Web,
-    ctx: &RequestContext,
-    prompt: &Prompt,
-) -> PageResult<DeadlinePage<Observation>> {
-    let conditions = vec![
-        Condition::equals(ObservationColumn::PromptName, prompt.name.clone()),
-        Condition {
-            column: ObservationColumn::PromptVersion,
-            test: Test::Number(Compare::Equal, f64::from(prompt.version)),
-        },
-    ];
-    let query = ObservationQuery {
-        project: ctx.project_id(),
-        range: ctx.range(),
-        trace: None,
-        conditions,
-        direction: Direction::Descending,
-        paging: Paging::After { cursor: None, limit: USES },
-        detail: Detail::Row,
-    };
-    Ok(web.store.telemetry.seek_observations(query, ctx.query_timeout).await?)
-}
-
-fn calls(uses: &DeadlinePage<Observation>, ctx: &RequestContext) -> Markup {
-    let DeadlinePage { page, reached } = uses;
-    let time = ctx.scope.span.label();
-    html! {
-        @match reached {
-            Some(reached) => p.muted { "Searched back to " (figure::when(*reached, &ctx.time)) "; older calls of the " (time) " are not shown." },
-            None if page.rows.is_empty() => p.muted { "No model calls used this version in the " (time) "." },
-            None => {},
-        }
-        @if !page.rows.is_empty() { (called(&page.rows, ctx)) }
-    }
-}
-
-fn called(uses: &[Observation], ctx: &RequestContext) -> Markup {
-    let row = |call: &Observation| Row {
-        id: call.id.to_string(),
-        link: Some(
-            ctx.to(&["traces", &call.trace.to_string()]).with("observation", call.id.to_string()),
-        ),
-        cells: vec![
-            html! { bdi { (call.name.as_deref().unwrap_or("unnamed")) } },
-            figure::when(call.start, &ctx.time),
-            html! { (call.model.as_deref().unwrap_or("–")) },
-            html! { (call.latency().map(figure::duration).unwrap_or_default()) },
-            figure::cost_in_part(
-                call.cost.as_ref().map(ratchet_core::record::usage::Cost::total),
-                call.approximate_cost(),
-            ),
-        ],
-        failed: call.level == ratchet_core::record::observation::Level::Error,
-    };
-    let columns = vec![
-        Column::text("Call"),
-        Column::text("Time"),
-        Column::text("Model"),
-        Column::number("Latency"),
-        Column::number("Cost"),
-    ];
-    let rows = uses.iter().map(row).collect();
-    table::table(&Table { caption: "Model calls".to_owned(), columns, rows, select_for: None })
-}
-
-pub(super) async fn label(
-    State(web): State<Web>,
-    Path((_, name)): Path<(String, String)>,
-    PageForm { ctx, form }: PageForm,
-) -> PageResult<Redirect> {
-    let label = form.get("label").unwrap_or_default().trim().to_owned();
-    check_label(&label).map_err(|why| PageError::Bad(format!("label: {why}")))?;
-    if label == LATEST {
-        return Err(PageError::Bad("label: latest always points to the newest version".to_owned()));
-    }
-    let version = form.get("version").and_then(|version| version.parse::<u32>().ok());
-    let version = version.ok_or_else(|| PageError::Bad("version: must be a number".to_owned()))?;
-    let back = ctx.to(&["prompts", &name]).with("version", version.to_string());
-    if label == PRODUCTION && form.get("confirmed").is_none() {
-        return Ok(Redirect::to(&back.with("confirm", PRODUCTION).to_string()));
-    }
-    let which = (name.clone(), version);
-    ctx.viewer
-        .catalog(&web)
-        .move_prompt_labels(ctx.project_id(), which, vec![label.clone()], ctx.now)
-        .await?;
-    Ok(Redirect::to(&back.with("done", "label").with("label", label).to_string()))
 }

@@ -23,7 +23,7 @@ use crate::components::badge::{self, Decider};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{empty, figure, toast};
 use crate::form::PageForm;
-use crate::frame::{Page, Section};
+use crate::frame::{Page, Section, menu};
 use crate::message_preview;
 use crate::page_error::PageResult;
 use crate::pages::calibration::{ends, refused};
@@ -67,6 +67,9 @@ pub(super) async fn show(
     };
     page.action = html! {
         (choices(&ctx, status))
+        @if ctx.viewer.can_change() {
+            (more(&ctx, &queue.id))
+        }
         @if ctx.viewer.may_review().is_ok() {
             a.button.primary href=(ctx.to(&["queues", &queue.id, "review"])) { "Review" }
         }
@@ -95,16 +98,33 @@ pub(super) async fn show(
         columns.push(Column::text("Actions"));
     }
     let caption = format!("Items of {}", queue.name);
-    page.body = if total == 0 {
-        nothing(&ctx, status.is_some())
-    } else {
-        html! {
-            @if ctx.params.get("done") == Some("removed") { (toast::toast("Removed from the queue")) }
+    page.body = html! {
+        (done_toast(&ctx))
+        @if total == 0 { (nothing(&ctx, status.is_some())) } @else {
             (table::table(&Table { caption, columns, rows, select_for: None }))
-            (table::numbers(&ctx.here(), at, total))
+            (table::numbers(&ctx.here().without("done"), at, total))
         }
     };
     Ok(page.show(&ctx))
+}
+
+/// What can be changed of the queue itself.
+fn more(ctx: &RequestContext, queue: &str) -> Markup {
+    let items = html! {
+        a href=(ctx.to(&["queues", queue, "edit"])) { "Edit" }
+        a href=(ctx.to(&["queues", queue, "settings"])) { "Review settings" }
+        a.danger href=(ctx.to(&["queues", queue, "delete"])) { "Delete…" }
+    };
+    menu("More actions", "More", &items)
+}
+
+/// Toast for the `done` parameter.
+fn done_toast(ctx: &RequestContext) -> Markup {
+    match ctx.params.get("done") {
+        Some("removed") => toast::toast("Removed from the queue"),
+        Some("edited") => toast::toast("Queue saved"),
+        _ => Markup::default(),
+    }
 }
 
 fn nothing(ctx: &RequestContext, is_narrowed: bool) -> Markup {
@@ -122,7 +142,7 @@ fn nothing(ctx: &RequestContext, is_narrowed: bool) -> Markup {
 }
 
 fn choices(ctx: &RequestContext, chosen: Option<ItemStatus>) -> Markup {
-    let here = ctx.here().without("page");
+    let here = ctx.here().without("page").without("done");
     html! {
         nav.segments aria-label="Status" {
             a href=(here.clone().without("status"))

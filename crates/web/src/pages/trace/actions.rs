@@ -8,6 +8,7 @@ use ratchet_stages::record::TraceMark;
 use ratchet_store::catalog::PublishedKind;
 
 use super::TracePath;
+use super::correction;
 use super::forms;
 use super::run::{RecordDetail, Subject};
 use crate::form::PageForm;
@@ -33,6 +34,7 @@ pub(super) async fn bar(web: &Web, ctx: &RequestContext, subject: &Subject) -> P
             (queue)
             @if is_model_input(subject) { a.button href=(playground(ctx, subject)) { "Playground" } }
             a.button href={ "#" (ANNOTATE) } { "Annotate" }
+            a.button href=(correction::link(ctx, subject)) { "Correct output" }
         }
     })
 }

@@ -3,7 +3,7 @@ use ratchet_core::payload::Payload;
 use ratchet_core::record::observation::ObservationKind;
 
 use super::run::{RecordDetail, Subject, TraceRun};
-use super::{actions, changes, link, name, outline};
+use super::{actions, changes, correction, link, name, outline};
 use crate::call_graph;
 use crate::components::icon::{Icon, icon};
 use crate::components::message::{ContentLinks, MessageStyle};
@@ -74,7 +74,9 @@ pub(super) async fn content(
 ) -> PageResult<Markup> {
     let view = if view.fits(subject) { view } else { View::default() };
     let body = match view {
-        View::Conversation => conversation(ctx, subject),
+        View::Conversation => html! {
+            (conversation(ctx, subject)) (correction::shown(ctx, subject).await)
+        },
         View::Raw => raw(ctx, subject),
         View::Changes => changes::changes(web, ctx, subject).await?,
         View::Graph => {

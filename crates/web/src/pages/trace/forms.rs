@@ -94,6 +94,8 @@ pub(super) fn done(ctx: &RequestContext) -> Option<&'static str> {
         "commented" => Some("Comment added"),
         "judged" => Some("Saved"),
         "queued" => Some("Added to queue"),
+        "corrected" => Some("Correction saved"),
+        "uncorrected" => Some("Correction removed"),
         "collected" => Some("Added to dataset"),
         other => marks::done(other).or_else(|| annotation::done(other)),
     }
