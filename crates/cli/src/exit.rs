@@ -1,3 +1,4 @@
+use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
@@ -33,9 +34,16 @@ impl Signal {
 }
 
 /// Flags that do not fit each other, where only the command itself can tell.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
+#[derive(Debug)]
 pub(crate) struct WrongUsage(pub(crate) String);
+
+impl fmt::Display for WrongUsage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WrongUsage {}
 
 /// Returns the exit code, and prints an error with its causes to stderr.
 ///

@@ -138,7 +138,7 @@ pub async fn report(
         crate::improve::advise(request.adviser.as_ref(), shown).await;
     let tracked = archive.suggestions().await?;
     let earlier = tracked.iter().map(|kept| &kept.suggestion);
-    suggestion::keep_keys(&mut suggestions, &origin, earlier);
+    suggestion::keep_keys(&mut suggestions, &origin, &earlier);
     let facts = SuccessFacts {
         sessions: synthesis.sessions,
         correlation: review::correlation(source, sink, &request.rubric).await?,

@@ -12,6 +12,7 @@ use ratchet_stages::review::review_site::ReviewSite;
 use ratchet_stages::review::weekly_metrics;
 use ratchet_stages::score::journal::Journal;
 
+use crate::cmd::supervise::supervision;
 use crate::data_target::{self, ScoringArgs};
 use crate::exit::Outcome;
 use crate::print::print;
@@ -71,7 +72,7 @@ pub(crate) fn run(args: &FeedbackArgs) -> anyhow::Result<Outcome> {
             let (from, agent) = ((&target.source, &site), args.agent.as_deref());
             let mut events = incidents.clone();
             for folder in &args.repository {
-                let commits = repository_log::commits(folder, &week).await;
+                let commits = repository_log::commits(folder, &week, supervision()).await;
                 events
                     .extend(commits.with_context(|| format!("--repository {}", folder.display()))?);
             }

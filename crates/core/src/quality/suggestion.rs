@@ -270,7 +270,7 @@ pub fn is_key(text: &str) -> bool {
 pub fn keep_keys<'a>(
     suggestions: &mut [Suggestion],
     by: &AdviceOrigin,
-    earlier: impl Iterator<Item = &'a Suggestion> + Clone,
+    earlier: &(impl Iterator<Item = &'a Suggestion> + Clone),
 ) {
     let is_by_model = by.by != advice::TEMPLATES;
     let mut taken: BTreeSet<String> = suggestions.iter().map(|one| one.key.clone()).collect();

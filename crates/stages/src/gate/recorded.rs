@@ -3,7 +3,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use ratchet_core::catalog::review::CORRECTNESS;
 use ratchet_core::gate::outcomes::{ItemOutcomes, Trial};
 use ratchet_core::gate::report::NotJudged;
-use ratchet_core::gate::stored_answer::StoredAnswer;
 use ratchet_core::id::TraceId;
 use ratchet_core::money::Money;
 use ratchet_core::record::observation::Level;

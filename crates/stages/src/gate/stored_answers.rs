@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use ratchet_core::time::Timestamp;
 use ratchet_core::gate::stored_answer::StoredAnswer;
+use ratchet_core::time::Timestamp;
 use ratchet_store::experiment::StoredExperimentItem;
 
 use super::evaluator::{content, expected, text_of};

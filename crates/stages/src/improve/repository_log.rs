@@ -2,6 +2,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ratchet_agent::bounded_command::{BoundedCommand, CommandError};
+use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_core::calendar::Week;
 use ratchet_core::improve::events::{EventKind, WeekEvent};
 use ratchet_core::time::Timestamp;
@@ -18,7 +19,11 @@ const SAFE: &[&str] = &["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev
 ///
 /// # Errors
 /// Fails if git is not installed, or the folder is no repository.
-pub async fn commits(folder: &Path, week: &Week) -> Result<Vec<WeekEvent>, CommandError> {
+pub async fn commits(
+    folder: &Path,
+    week: &Week,
+    supervision: Supervision,
+) -> Result<Vec<WeekEvent>, CommandError> {
     let folder = folder.canonicalize()?;
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
     let (since, until) = (format!("--since={}", week.start()), format!("--until={}", week.end()));
@@ -41,6 +46,7 @@ pub async fn commits(folder: &Path, week: &Week) -> Result<Vec<WeekEvent>, Comma
         timeout: TIMEOUT,
         max_memory: MAX_MEMORY,
         max_output: MAX_OUTPUT,
+        supervision,
     };
     let printed = command.run(b"").await?;
     Ok(printed.lines().filter_map(|line| commit(name.as_deref()?, line)).collect())

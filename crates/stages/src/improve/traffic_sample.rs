@@ -80,12 +80,15 @@ fn agreement(records: &WeekRecords, trace: &TraceId) -> Option<f64> {
     Some(f64::from(u8::from(people == judge)))
 }
 
-fn activity(traces: &[(ObservedTrace, Option<f64>)]) -> SessionActivity {
+/// A trace, and whether the judge agreed with people on it.
+type JudgedTrace = (ObservedTrace, Option<f64>);
+
+fn activity(traces: &[JudgedTrace]) -> SessionActivity {
     let mut calls: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for call in traces.iter().flat_map(|(trace, _)| &trace.tools) {
         calls.entry(&call.name).or_default().push(f64::from(u8::from(call.failed)));
     }
-    let mean_of = |value: &dyn Fn(&(ObservedTrace, Option<f64>)) -> Option<f64>| {
+    let mean_of = |value: &dyn Fn(&JudgedTrace) -> Option<f64>| {
         mean(&traces.iter().filter_map(value).collect::<Vec<_>>())
     };
     let errors = calls.into_iter();

@@ -1,16 +1,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ratchet_core::experiment::evaluator::ACCURACY;
+use ratchet_core::experiment::plan::{AddedRepeats, ExperimentPlan, PlannedTarget};
+use ratchet_core::experiment::runner::{ClaimOrder, TrialCall, TrialResult, TrialScore};
 use ratchet_core::gate::decision::{GateRule, Look};
+use ratchet_core::gate::stored_answer::{AnswerVerdict, StoredAnswers};
 use ratchet_core::payload::Json;
-use ratchet_remote::ratchet::experiments::{
-    ClaimRequest, ExperimentRequest, ExperimentTarget, ExtendRequest, FinishRequest, TrialResult,
-    TrialScore, TrialView,
-};
-use ratchet_remote::ratchet::gates::{AnswerVerdict, StoredAnswersView};
 use ratchet_stages::experiment::service::ExperimentService;
 use ratchet_stages::gate::{GateContext, GateOrder, answers_to_judge};
-use ratchet_store::catalog::{Change, NewDataset, NewDatasetItem, NewProject};
+use ratchet_store::catalog::{FieldUpdate, NewDataset, NewDatasetItem, NewProject};
 use ratchet_testkit::build::{START, project};
 use ratchet_testkit::folder::DataFolder;
 
@@ -28,8 +26,8 @@ async fn shop(items: usize, input: &str) -> (DataFolder, ExperimentService) {
         name: DATASET.to_owned(),
         description: None,
         metadata: None,
-        input_schema: Change::Keep,
-        expected_output_schema: Change::Keep,
+        input_schema: FieldUpdate::Keep,
+        expected_output_schema: FieldUpdate::Keep,
     };
     data.catalog().save_dataset(id.clone(), dataset, START).await.unwrap();
     let item = |nth: usize| NewDatasetItem {
@@ -47,15 +45,15 @@ async fn shop(items: usize, input: &str) -> (DataFolder, ExperimentService) {
     (data, service)
 }
 
-fn request(run: &str, evaluator: &str) -> ExperimentRequest {
-    ExperimentRequest {
+fn request(run: &str, evaluator: &str) -> ExperimentPlan {
+    ExperimentPlan {
         dataset: DATASET.to_owned(),
         run: run.to_owned(),
-        target: ExperimentTarget {
+        target: PlannedTarget {
             name: "agent".to_owned(),
             kind: "command".to_owned(),
             fingerprint: "1".to_owned(),
-            ..ExperimentTarget::default()
+            ..PlannedTarget::default()
         },
         evaluators: vec![evaluator.to_owned()],
         evaluator_versions: BTreeMap::new(),
@@ -68,8 +66,8 @@ fn request(run: &str, evaluator: &str) -> ExperimentRequest {
     }
 }
 
-async fn claim(service: &ExperimentService, run: &str) -> Vec<TrialView> {
-    let claim = ClaimRequest {
+async fn claim(service: &ExperimentService, run: &str) -> Vec<TrialCall> {
+    let claim = ClaimOrder {
         runner: "test".to_owned(),
         limit: 256,
         lease_seconds: 30,
@@ -86,7 +84,7 @@ async fn work(service: &ExperimentService, run: &str, (score, answer): (&str, &s
             return;
         }
         let verdict = TrialScore { name: score.to_owned(), value: 1.0, ..TrialScore::default() };
-        let result = |trial: TrialView| TrialResult {
+        let result = |trial: TrialCall| TrialResult {
             id: trial.id,
             lease: trial.lease,
             call: 1,
@@ -99,11 +97,12 @@ async fn work(service: &ExperimentService, run: &str, (score, answer): (&str, &s
             input_tokens: None,
             output_tokens: None,
             cost: None,
+            calls: Vec::new(),
             scores: vec![verdict.clone()],
             not_judged: Vec::new(),
         };
         let results = trials.into_iter().map(result).collect();
-        service.finish(run, FinishRequest { results }, START).await.unwrap();
+        service.finish(run, results, START).await.unwrap();
     }
 }
 
@@ -125,7 +124,7 @@ async fn a_claim_hands_out_as_many_long_items_as_fit() {
 async fn a_run_is_of_the_items_that_pass_its_filter_up_to_its_limit() {
     let (_data, service) = shop(9, "short").await;
     let filter = Some("metadata.even=true".to_owned());
-    let few = ExperimentRequest { filter, limit: Some(3), ..request("few", "exact") };
+    let few = ExperimentPlan { filter, limit: Some(3), ..request("few", "exact") };
     assert_eq!(service.open(few, START).await.unwrap().trials, 3);
     let items: Vec<_> = claim(&service, "few").await.into_iter().map(|one| one.item).collect();
     assert_eq!(items, ["item-0000", "item-0002", "item-0004"]);
@@ -134,11 +133,11 @@ async fn a_run_is_of_the_items_that_pass_its_filter_up_to_its_limit() {
 #[tokio::test]
 async fn a_run_has_at_most_as_many_trials_as_a_gate_reads() {
     let (_data, service) = shop(1_001, "short").await;
-    let many = ExperimentRequest { repeats: 100, ..request("many", "exact") };
+    let many = ExperimentPlan { repeats: 100, ..request("many", "exact") };
     let refused = service.open(many, START).await.unwrap_err().to_string();
     assert!(refused.contains("at most 100000 trials"), "{refused}");
     service.open(request("run", "exact"), START).await.unwrap();
-    let further = ExtendRequest { repeats: 100, items: Vec::new() };
+    let further = AddedRepeats { repeats: 100, items: Vec::new() };
     let refused = service.extend("run", further, START).await.unwrap_err().to_string();
     assert!(refused.contains("at most 100000 trials"), "{refused}");
     assert_eq!(service.show("run").await.unwrap().trials, 1_001, "nothing was added");
@@ -147,7 +146,7 @@ async fn a_run_has_at_most_as_many_trials_as_a_gate_reads() {
 async fn to_judge(
     (data, service): &(DataFolder, ExperimentService),
     judged: &[AnswerVerdict],
-) -> StoredAnswersView {
+) -> StoredAnswers {
     let context = GateContext {
         store: data.folder(),
         catalog: data.catalog(),

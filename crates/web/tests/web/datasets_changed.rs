@@ -3,7 +3,7 @@
 use ratchet_core::catalog::agent::AgentSettings;
 use ratchet_core::catalog::experiment::{ExperimentItem, ExperimentMetadata};
 use ratchet_core::id::TraceId;
-use ratchet_store::catalog::{Change, NewDataset, NewDatasetItem, NewExperimentRun, NewTrial};
+use ratchet_store::catalog::{FieldUpdate, NewDataset, NewDatasetItem, NewExperimentRun, NewTrial};
 use ratchet_store::telemetry::Batch;
 use ratchet_testkit::build::{START, at, batch, json, project, text, trace};
 use ratchet_testkit::recording::RecordBatch;
@@ -27,8 +27,8 @@ async fn site() -> Site {
         name: "cities".to_owned(),
         description: Some("capitals".to_owned()),
         metadata: None,
-        input_schema: Change::Keep,
-        expected_output_schema: Change::Keep,
+        input_schema: FieldUpdate::Keep,
+        expected_output_schema: FieldUpdate::Keep,
     };
     let dataset = catalog.save_dataset(shop.clone(), new, START).await.unwrap();
     for item in ["peru", "chad"] {

@@ -48,26 +48,7 @@ pub(super) fn report(writer: &Writer<'_>, said: &Said<'_>) -> String {
     let sessions: Vec<SessionMarks> = said.sessions.iter().enumerate().map(marked).collect();
     let before: Vec<SessionMarks> = sessions.iter().skip(1).cloned().collect();
     let mut synthesis = synthesize(&DIMENSIONS, &[before, sessions]);
-    synthesis.issues = vec![CommonIssue {
-        dimension: DIMENSIONS[1].to_owned(),
-        title: said.words.to_owned(),
-        also: vec![said.words.to_owned()],
-        count: said.sessions.len(),
-        sessions: said.sessions.to_vec(),
-        example: Example {
-            session: said.sessions[0].clone(),
-            rationale: said.words.to_owned(),
-            turn: Some(1),
-        },
-        agents: vec![IssueShare {
-            agent: Some(said.words.to_owned()),
-            environment: String::new(),
-            sessions: 1,
-            of: 2,
-        }],
-        traces: 3,
-        key: said.words.to_owned(),
-    }];
+    synthesis.issues = vec![issue(said)];
     let facts = SuccessFacts {
         sessions: synthesis.sessions,
         correlation: Err(Undefined::Empty),
@@ -97,6 +78,29 @@ pub(super) fn report(writer: &Writer<'_>, said: &Said<'_>) -> String {
     let answer = writer.server.send(put.json(body));
     assert_eq!(answer.status, 200, "{}", answer.text());
     first
+}
+
+fn issue(said: &Said<'_>) -> CommonIssue {
+    CommonIssue {
+        dimension: DIMENSIONS[1].to_owned(),
+        title: said.words.to_owned(),
+        also: vec![said.words.to_owned()],
+        count: said.sessions.len(),
+        sessions: said.sessions.to_vec(),
+        example: Example {
+            session: said.sessions[0].clone(),
+            rationale: said.words.to_owned(),
+            turn: Some(1),
+        },
+        agents: vec![IssueShare {
+            agent: Some(said.words.to_owned()),
+            environment: String::new(),
+            sessions: 1,
+            of: 2,
+        }],
+        traces: 3,
+        key: said.words.to_owned(),
+    }
 }
 
 fn card(said: &Said<'_>) -> SessionCard {

@@ -103,7 +103,7 @@ fn rationale(causes: &[Cause<'_>], detections: &Detections) -> String {
     sentence
 }
 
-/// Formats the tool calls of a session: `3 tool calls (`find_order`, `refund`)`.
+/// Formats the tool calls of a session: how many, and the names of the tools.
 pub(super) fn calls(detections: &Detections) -> String {
     let Some(Detection { count, tools, .. }) = detections.of(Signal::ToolCall) else {
         return "0 tool calls".to_owned();

@@ -133,7 +133,7 @@ fn what_is_done_stays_done_in_other_words() {
     let old = Suggestion { key: "0123456789abcdef".to_owned(), ..shipped[0].clone() };
     let mut upgraded = shipped.clone();
     let templates = AdviceOrigin::default();
-    keep_keys(&mut upgraded, &templates, std::iter::once(&old));
+    keep_keys(&mut upgraded, &templates, &std::iter::once(&old));
     assert_eq!(key_of(&upgraded), old.key, "keys were made of the text");
 
     let model = AdviceOrigin { by: "gpt".to_owned(), ..AdviceOrigin::default() };
@@ -150,6 +150,6 @@ fn what_is_done_stays_done_in_other_words() {
         worded("Thank the user at the end of every conversation"),
     ];
     let other = again[1].key.clone();
-    keep_keys(&mut again, &model, std::iter::once(&done));
+    keep_keys(&mut again, &model, &std::iter::once(&done));
     assert_eq!(again.iter().map(|one| &one.key).collect::<Vec<_>>(), [&done.key, &other]);
 }

@@ -99,9 +99,14 @@ impl JudgeHealth {
         Ok(true)
     }
 
-    fn failed(&mut self, retry_after: Option<Duration>, (now, jitter): (Timestamp, f64)) {
-        // Calls that were sent before the first of them failed are one failure.
-        if self.until > now {
+    fn failed(
+        &mut self,
+        is_probe: bool,
+        retry_after: Option<Duration>,
+        (now, jitter): (Timestamp, f64),
+    ) {
+        // Calls that were sent before the first of them failed are one failure, however long each took.
+        if self.failures > 0 && !is_probe {
             return;
         }
         self.failures = self.failures.saturating_add(1);
@@ -186,8 +191,9 @@ impl CallPermit<'_> {
 
     /// The judge did not answer.
     pub(super) fn failed(mut self, retry_after: Option<Duration>, at: (Timestamp, f64)) {
-        self.is_probe = false;
-        lock(&self.circuits.0).entry(self.key.clone()).or_default().failed(retry_after, at);
+        let is_probe = std::mem::take(&mut self.is_probe);
+        let mut health = lock(&self.circuits.0);
+        health.entry(self.key.clone()).or_default().failed(is_probe, retry_after, at);
     }
 }
 
@@ -217,11 +223,11 @@ mod tests {
     fn after_an_outage_one_call_finds_out_whether_the_judge_is_back() {
         let mut health = JudgeHealth::default();
         assert!(health.admit(at(0)).is_ok() && health.admit(at(0)).is_ok());
-        health.failed(None, (at(1), 1.0));
+        health.failed(false, None, (at(1), 1.0));
         assert_eq!(health.admit(at(2)), Err(at(3)), "two seconds of rest");
         assert!(health.admit(at(3)).is_ok(), "the first finds out");
         assert!(health.admit(at(3)).is_err(), "the others wait for it");
-        health.failed(None, (at(4), 1.0));
+        health.failed(true, None, (at(4), 1.0));
         assert_eq!(health.admit(at(5)), Err(at(8)), "the next rest is longer");
     }
 
@@ -243,8 +249,8 @@ mod tests {
     #[test]
     fn calls_that_fail_together_are_one_failure() {
         let mut health = JudgeHealth::default();
-        for _ in 0..8 {
-            health.failed(None, (at(1), 1.0));
+        for second in 1..=8 {
+            health.failed(false, None, (at(second), 1.0));
         }
         assert_eq!((health.failures, health.until), (1, at(3)));
     }
@@ -254,7 +260,7 @@ mod tests {
         let mut health = JudgeHealth::default();
         let mut now = at(0);
         for _ in 0..40 {
-            health.failed(None, (now, 1.0));
+            health.failed(true, None, (now, 1.0));
             assert!(health.until <= now.plus(OUTAGE.cap));
             now = health.until;
         }

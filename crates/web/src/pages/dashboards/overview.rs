@@ -68,7 +68,7 @@ async fn gather(web: &Web, ctx: &RequestContext) -> PageResult<OverviewData> {
     };
     // Next to nothing is no time to compare with: all would have grown a thousandfold.
     let before = before.filter(|before| sums::is_comparable(&now.whole(), &before.whole()));
-    let is_about = split.by == Some(Dimension::Environment);
+    let is_about = split.by == Some(AggregateDimension::Environment);
     let left_out =
         if is_about { Vec::new() } else { sums::left_out(web, ctx, ctx.range()).await? };
     Ok(OverviewData { split, now, calls, traces, before, reach, left_out })

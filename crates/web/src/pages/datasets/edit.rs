@@ -8,7 +8,7 @@ use ratchet_core::catalog::dataset::check_name;
 use ratchet_core::json_schema::Schema;
 use ratchet_core::payload::Json;
 use ratchet_store::StoreError;
-use ratchet_store::catalog::{Change, Dataset, NewDataset};
+use ratchet_store::catalog::{Dataset, FieldUpdate, NewDataset};
 use serde_json::Value;
 
 use super::{form, one};
@@ -132,11 +132,11 @@ fn read(dataset: &Dataset, entered: &mut Entered) -> NewDataset {
     // What was cleared is stored as null: a missing value would keep the old one.
     let cleared = dataset.metadata.as_ref().map(|_| Json::from_value(&Value::Null));
     let schema = |field: FormField<'_>, entered: &mut Entered| {
-        let Some(json) = json(field.name, entered) else { return Change::Clear };
+        let Some(json) = json(field.name, entered) else { return FieldUpdate::Clear };
         if let Err(why) = Schema::read(&json) {
             entered.wrong(field.name, why.to_string());
         }
-        Change::Set(json)
+        FieldUpdate::Set(json)
     };
     NewDataset {
         name: dataset.name.clone(),

@@ -21,6 +21,7 @@ use crate::components::{diff, figure};
 use crate::form::PageForm;
 use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
+use crate::pages::annotation;
 use crate::pages::datasets::to_type;
 use crate::request_context::{Link, RequestContext};
 use crate::score_summary;
@@ -145,7 +146,7 @@ pub(super) async fn save(
         let shown = page(&ctx, &subject, ("", Some("required; to take it away, remove it")));
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, shown).into_response());
     }
-    forms::write_scores(&web, &ctx, vec![draft(&ctx, &subject, text)?]).await?;
+    annotation::write(&web, &ctx, vec![draft(&ctx, &subject, text)?]).await?;
     Ok(forms::back(&ctx, &subject, "corrected").into_response())
 }
 

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::catalog::agent::AgentSettings;
+use ratchet_core::experiment::plan::{ExperimentPlan, PlannedTarget};
+use ratchet_core::experiment::runner::{ClaimOrder, TrialResult, TrialScore};
 use ratchet_core::gate::decision::{GateRule, Look};
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric;
@@ -13,9 +15,6 @@ use ratchet_core::quality::suggestion::Templates;
 use ratchet_core::record::media::{MediaHash, MediaType};
 use ratchet_core::record::score::{ScoreSource, ScoreValue};
 use ratchet_remote::backoff_clock::SystemBackoffClock;
-use ratchet_remote::ratchet::experiments::{
-    ClaimRequest, ExperimentRequest, ExperimentTarget, FinishRequest, TrialResult, TrialScore,
-};
 use ratchet_stages::experiment::server_targets::ServerTargets;
 use ratchet_stages::experiment::service::ExperimentService;
 use ratchet_stages::experiment::worker::{ExperimentWorker, WorkerEvaluators};
@@ -115,13 +114,13 @@ impl Seed<'_> {
         let store = self.site.data.folder().clone();
         let catalog = store.catalog.clone();
         let service = ExperimentService { catalog, store, project: self.id() };
-        let target = ExperimentTarget {
+        let target = PlannedTarget {
             name: self.mark.to_owned(),
             kind: "command".to_owned(),
             fingerprint: "1".to_owned(),
-            ..ExperimentTarget::default()
+            ..PlannedTarget::default()
         };
-        let request = ExperimentRequest {
+        let request = ExperimentPlan {
             dataset: self.chosen.to_owned(),
             run: self.chosen.to_owned(),
             target,
@@ -136,7 +135,7 @@ impl Seed<'_> {
         };
         let now = self.site.now();
         service.open(request, now).await.unwrap();
-        let claim = ClaimRequest {
+        let claim = ClaimOrder {
             runner: "test".to_owned(),
             limit: 10,
             lease_seconds: 30,
@@ -144,7 +143,7 @@ impl Seed<'_> {
         };
         let trials = service.claim(self.chosen, claim, now).await.unwrap().trials;
         let exact = TrialScore { name: "exact".to_owned(), value: 1.0, ..TrialScore::default() };
-        let result = |trial: ratchet_remote::ratchet::experiments::TrialView| TrialResult {
+        let result = |trial: ratchet_core::experiment::runner::TrialCall| TrialResult {
             id: trial.id,
             lease: trial.lease,
             call: 1,
@@ -157,11 +156,12 @@ impl Seed<'_> {
             input_tokens: None,
             output_tokens: None,
             cost: None,
+            calls: Vec::new(),
             scores: vec![exact.clone()],
             not_judged: Vec::new(),
         };
         let results = trials.into_iter().map(result).collect();
-        service.finish(self.chosen, FinishRequest { results }, now).await.unwrap();
+        service.finish(self.chosen, results, now).await.unwrap();
     }
 
     /// An agent, and a version of it on its way to production.
@@ -199,7 +199,15 @@ impl Seed<'_> {
         let (rubric, templates) = (rubric.clone(), Templates::shipped());
         let scope = ReportScope::default();
         let named = week.to_string();
-        let request = WeekRequest { week, rubric, scope, templates, adviser: None };
+        let request = WeekRequest {
+            week,
+            rubric,
+            scope,
+            templates,
+            adviser: None,
+            unscored: BTreeMap::new(),
+            project: None,
+        };
         weekly_report::report((&source, &sink), archive, &request, START).await.unwrap();
         let suggestions = folder.catalog.suggestions(self.id()).await.unwrap();
         (named, suggestions[0].id.clone())
