@@ -8,7 +8,7 @@ use regex::Regex;
 /// Characters of a title.
 const MAX_CHARS: usize = 100;
 
-/// "in trace 3", "(turns 3 and 5)", "[2]".
+/// "in trace 3", "(turns 3 and 5)", `[2]`.
 static CITATION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let numbers = r"\d{1,6}(?:(?:\s*,\s*|\s+and\s+)\d{1,6})*";
     let named = format!(r"(?:traces?|turns?|steps?)\s+{numbers}");
