@@ -171,7 +171,7 @@ fn claude_works_in_a_fresh_workspace_and_its_tools_are_judged() {
     std::fs::create_dir(&notes).unwrap();
     std::fs::write(notes.join("notes.txt"), "Ship on Friday").unwrap();
     let target = "kind = \"claude\"\nmodel = \"claude-sonnet-5\"\nworkspace = \"template\"\n\
-                  allowed_tools = [\"Bash\"]\nmax_turns = 5\nmax_budget = 1.0\n";
+                  allowed_tools = [\"Bash\"]\nmax_turns = 5\nmax_budget = 1.0\nversion = \"1\"\n";
     let evaluators = ["trajectory:only", "regex:^Ship on Friday"];
     let launch = with_claude(setting.run(target, &evaluators), &model);
     let run = crate::json(launch);
@@ -337,8 +337,8 @@ fn an_agent_of_strands_behind_agentcore_is_judged_by_its_spans() {
         ),
     ]);
     let app = agentcore_app(&setting, &model);
-    let target =
-        "kind = \"agentcore\"\nurl = { env = \"AGENT_URL\" }\noutput = \"$.output.text\"\n";
+    let target = "kind = \"agentcore\"\nurl = { env = \"AGENT_URL\" }\noutput = \"$.output.text\"\n\
+         version = \"1\"\n";
     let evaluators = ["trajectory", "routing", "each-agent:exact", "regex:^(You get|Tomorrow)"];
     let run = crate::json(setting.run(target, &evaluators).env("AGENT_URL", &app.url));
     assert_eq!((&run["done"], &run["faults"]), (&json!(2), &json!(0)), "{run}");

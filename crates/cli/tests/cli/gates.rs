@@ -191,10 +191,11 @@ fn a_project_without_a_dataset_is_told_how_to_make_one() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("agent.toml");
     std::fs::write(&target, "kind = \"command\"\ncommand = [\"true\"]\n").unwrap();
-    let args = ["gate", "--dataset", "empty", "--min-accuracy", "0.5", "--target"];
-    let said = fails(ask(&ci.running, &args).arg(&target), 1);
+    let target = target.to_str().unwrap();
+    let args = ["gate", "--dataset", "empty", "--min-accuracy", "0.5", "--target", target];
+    let said = fails(ask(&ci.running, &args), 1);
     assert!(said.contains("no items in dataset \"empty\"") && said.contains("CSV"), "{said}");
-    let allowed = ask(&ci.running, &args).arg(&target).arg("--allow-no-dataset").run();
+    let allowed = ask(&ci.running, &args).arg("--allow-no-dataset").run();
     assert_eq!(allowed.code, Some(0), "{}", allowed.stderr);
     // Wrong usage: nothing to decide by, a share in percent, neither run nor target.
     for wrong in [

@@ -130,7 +130,7 @@ fn improve() -> StageCard {
         stage: "Improve",
         number: "–".to_owned(),
         unit: "proposals",
-        next: "Proposed changes, drafted from failures. Coming soon.".to_owned(),
+        next: "Proposed changes, from failures: ratchet feedback prints them.".to_owned(),
         link: None,
     }
 }
