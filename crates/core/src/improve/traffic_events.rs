@@ -182,8 +182,8 @@ fn has_risen(measure: &Measure, sessions: &[SessionActivity]) -> bool {
 fn topic_text(topic: &[&str], sessions: &[SessionActivity]) -> (EventKind, String) {
     let first = Measure::Term(topic.first().copied().unwrap_or_default().to_owned());
     let shown: Vec<&str> = topic.iter().copied().take(3).collect();
-    let subject = format!("Requests about \u{201c}{}\u{201d}", shown.join(", "));
-    (EventKind::TopicVolume, format!("{subject} {} of sessions", shares(&first, sessions)))
+    let subject = format!("Share of sessions about \u{201c}{}\u{201d}", shown.join(", "));
+    (EventKind::TopicVolume, format!("{subject} {}", shares(&first, sessions)))
 }
 
 fn text(measure: &Measure, sessions: &[SessionActivity]) -> (EventKind, String) {

@@ -165,7 +165,7 @@ fn a_model_suggests_what_to_change_and_cites_sessions_that_are_there() {
         "{asked:?}"
     );
     let written = std::fs::read_to_string(&learnings).unwrap();
-    assert!(written.contains("Run `make test`") && written.contains("Evidence: a, b"), "{written}");
+    assert!(written.contains("Run `make test`") && written.contains("Evidence: a; b"), "{written}");
     assert_eq!(first["tracked"][0]["progress"], "open");
     let id = first["tracked"][0]["id"].as_str().unwrap();
     let tell =

@@ -51,7 +51,7 @@ fn a_server_gives_the_same_report_as_its_folder_and_keeps_it() {
     let undone = read(&done(ask(&running, &["suggestions", "list", "--undone", "--json"])));
     assert_eq!(undone.as_array().unwrap().len(), tracked.len() - 1);
     let mut other = here["report"].clone();
-    other["suggestions"][0]["text"] = "Do something else.".into();
+    other["suggestions"][0]["key"] = "no key".into();
     let put = http::request("PUT", &format!("/api/v1/reports/{STORIES}"));
     let answer = running.send(put.json(other.to_string()));
     assert_eq!(answer.status, 400, "{}", answer.text());

@@ -101,7 +101,7 @@ fn words_of_one_new_topic_are_one_event() {
     });
     let (kind, text) = only(&found);
     assert_eq!(kind, EventKind::TopicVolume);
-    let rose = "Requests about \u{201c}delay, strike\u{201d} rose from 0% to 25% of sessions";
+    let rose = "Share of sessions about \u{201c}delay, strike\u{201d} rose from 0% to 25% (n 80";
     assert!(text.starts_with(rose), "{text}");
 }
 
