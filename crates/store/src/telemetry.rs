@@ -1,3 +1,5 @@
+/// Experiments and their items.
+mod experiments;
 /// Observations, one or several.
 mod observations;
 
@@ -14,10 +16,6 @@ use crate::StoreResult;
 use crate::agent_aliases::AgentAliases;
 use crate::aggregate::{Aggregate, AggregateQuery};
 use crate::embedded::{self, TelemetryDb};
-use crate::experiment::{
-    Experiment, ExperimentItemQuery, ExperimentQuery, ExperimentSummary, RunQuery,
-    StoredExperimentItem,
-};
 use crate::metrics::{MetricsAnswer, MetricsQuery};
 use crate::project::ProjectId;
 use crate::query::{
@@ -246,81 +244,6 @@ impl Telemetry {
     pub async fn delete_score(&self, project: ProjectId, id: ScoreId) -> StoreResult<bool> {
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.delete_score(project, id).await,
-        }
-    }
-
-    /// Returns experiments with items in a time range, latest first.
-    ///
-    /// # Errors
-    /// Fails on a malformed cursor.
-    pub async fn experiments(
-        &self,
-        query: ExperimentQuery,
-    ) -> StoreResult<Page<ExperimentSummary>> {
-        match &self.engine {
-            TelemetryEngine::Embedded(engine) => engine.experiments(query).await,
-        }
-    }
-
-    /// Returns the items of experiments, newest first.
-    ///
-    /// # Errors
-    /// Fails on a malformed cursor.
-    pub async fn experiment_items(
-        &self,
-        query: ExperimentItemQuery,
-    ) -> StoreResult<Page<StoredExperimentItem>> {
-        match &self.engine {
-            TelemetryEngine::Embedded(engine) => engine.experiment_items(query).await,
-        }
-    }
-
-    /// Returns an item of a list with its content, which is read if the list cut it; `None` if it
-    /// was deleted meanwhile.
-    ///
-    /// # Errors
-    /// Fails only when the database does.
-    pub async fn whole_experiment_item(
-        &self,
-        project: ProjectId,
-        item: StoredExperimentItem,
-    ) -> StoreResult<Option<StoredExperimentItem>> {
-        if !item.is_cut {
-            return Ok(Some(item));
-        }
-        match &self.engine {
-            TelemetryEngine::Embedded(engine) => engine.whole_experiment_item(project, item).await,
-        }
-    }
-
-    /// Returns the experiments of one dataset, newest first.
-    ///
-    /// # Errors
-    /// Fails only when the database does.
-    pub async fn runs(&self, query: RunQuery) -> StoreResult<Page<Experiment>> {
-        match &self.engine {
-            TelemetryEngine::Embedded(engine) => engine.runs(query).await,
-        }
-    }
-
-    /// Deletes an experiment, its items and its scores; returns whether it existed. The traces
-    /// stay.
-    ///
-    /// # Errors
-    /// On any error nothing is deleted.
-    pub async fn delete_experiment(&self, project: ProjectId, id: String) -> StoreResult<bool> {
-        match &self.engine {
-            TelemetryEngine::Embedded(engine) => engine.delete_experiment(project, id).await,
-        }
-    }
-
-    /// Deletes the experiment items of a dataset item.
-    ///
-    /// # Errors
-    /// On any error nothing is deleted.
-    pub async fn forget_item(&self, project: ProjectId, item: String) -> StoreResult<()> {
-        match &self.engine {
-            TelemetryEngine::Embedded(engine) => engine.forget_item(project, item).await,
         }
     }
 

@@ -41,9 +41,20 @@ pub struct CalledClaudeTool {
     /// `None` if the run ended before the tool did.
     pub output: Option<String>,
     pub failed: bool,
-    /// Since the start of the program.
+    /// Since the clock was started.
     pub started: Duration,
     pub ended: Option<Duration>,
+}
+
+/// The time since a caller began to wait for a run.
+#[derive(Clone, Copy, Debug)]
+pub struct RunClock(Instant);
+
+impl RunClock {
+    /// Starts now.
+    pub fn start() -> Self {
+        Self(Instant::now())
+    }
 }
 
 /// Why a conversation has no answer.
@@ -61,12 +72,16 @@ impl ClaudeCommand {
     ///
     /// # Errors
     /// Says why there is no answer.
-    pub async fn run_once(&self, slot: ProcessSlot, message: &str) -> Result<ClaudeRun, RunError> {
-        let began = Instant::now();
+    pub async fn run_once(
+        &self,
+        slot: ProcessSlot,
+        message: &str,
+        clock: RunClock,
+    ) -> Result<ClaudeRun, RunError> {
         let (process, lines) = self.spawn(slot)?;
         process.initialize().await?;
         process.send_user(&UserMessage::text(Uuid::new_v4(), message)).await?;
-        let read = answer(&process, lines, began).await;
+        let read = answer(&process, lines, clock).await;
         process.end().await;
         let (report, calls, said) = read?;
         let ProviderResponse { text, model, usage, cost, .. } = report.response(&said)?;
@@ -77,7 +92,7 @@ impl ClaudeCommand {
 async fn answer(
     process: &ClaudeProcess,
     mut lines: ClaudeLines,
-    began: Instant,
+    clock: RunClock,
 ) -> Result<(Report, Vec<CalledClaudeTool>, String), ClaudeError> {
     let (mut report, mut calls) = (Report::default(), Vec::new());
     while let Some(said) = lines.next().await {
@@ -87,7 +102,7 @@ async fn answer(
                 if line.is("result") {
                     return Ok((report, calls, String::new()));
                 }
-                take_calls(&mut calls, &line, began.elapsed());
+                take_calls(&mut calls, &line, clock.0.elapsed());
             }
             FromClaude::Request(request) => {
                 process.refuse(&request, "nobody is there to answer").await?;

@@ -113,7 +113,7 @@ fn drafts(
     let mut drafts = Vec::new();
     for (number, (config, value)) in answer.values.iter().enumerate() {
         let config = &config.config;
-        // Where nobody signs in, browsers are told apart, and scores do not name them.
+        // Where nobody signs in, browsers are distinguished, and scores do not name them.
         let author = submission.author.as_deref();
         let mut earlier =
             author.into_iter().flat_map(|me| own_scores::of(known, Some(me), &config.id));

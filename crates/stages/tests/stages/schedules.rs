@@ -138,7 +138,7 @@ async fn a_new_weekly_report_is_told_to_its_subscribers_once() {
     assert_eq!(message["type"], "week.report");
     let (data, week) = (&message["data"], message["data"]["week"].as_str().unwrap());
     assert_eq!(data["url"], format!("https://ratchet.test/project/shop/reports/{week}"));
-    assert_eq!(data["title"], format!("Weekly quality report {week}"));
+    assert_eq!(data["title"], format!("Weekly quality report {week}: shop"));
     assert_eq!(data["text"], "No sessions scored in this week.");
 }
 

@@ -142,8 +142,7 @@ impl Catalog {
         }
     }
 
-    /// Creates or updates items like [`Catalog::save_dataset_item`], all or none. Ids must be
-    /// unique.
+    /// Creates or updates items like [`Catalog::save_dataset_item`], all or none, with unique ids.
     ///
     /// # Errors
     /// Fails if there is no such dataset, or if an id belongs to an item of another dataset.

@@ -233,7 +233,7 @@ async fn calibration_shows_every_number_with_its_interval_on_the_first_scores() 
     check(&page, 200, "<strong>tool_mastery</strong>");
     let row = page.text.split("<strong>tool_mastery</strong>").nth(1).unwrap();
     let row = row.split("</tr>").next().unwrap();
-    assert!(row.contains("1.00") && row.contains("within"), "{row}");
+    assert!(row.contains("1.00") && row.contains("not enough data"), "{row}");
     let grades = site.get(&format!("{CALIBRATION}?dimension=task_completion")).await;
     check(&grades, 200, "Cohen's kappa");
     check(&grades, 200, "class=\"matrix\"");

@@ -69,7 +69,7 @@ fn field(standing: &DimensionStats) -> Option<MessageLine> {
     Some(MessageLine::Field { name: standing.name.clone(), value })
 }
 
-/// A change, where there is one: a message does not list what cannot be told yet.
+/// A change, where there is one: a message does not list what is not known yet.
 fn against_last_week(change: &Change) -> Option<String> {
     let is_known = matches!(change, Change::By { .. });
     is_known.then(|| format!(", {} vs. previous week", change_words(change)))

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ratchet_agent::claude::command::{ClaudeCommand, ClaudeFolders};
 use ratchet_agent::claude::environment::{self, EnvNames};
@@ -10,7 +10,7 @@ use ratchet_agent::claude::error::ClaudeError;
 use ratchet_agent::claude::options::{ClaudeOptions, PermissionMode, SystemPrompt};
 use ratchet_agent::claude::process_slots::ProcessSlots;
 use ratchet_agent::claude::program;
-use ratchet_agent::claude::single_run::{CalledClaudeTool, ClaudeRun, RunError};
+use ratchet_agent::claude::single_run::{CalledClaudeTool, ClaudeRun, RunClock, RunError};
 use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_agent::environment::Variables;
 use ratchet_agent::temp_folder::TempFolder;
@@ -80,14 +80,14 @@ impl ClaudeTarget {
     ) -> Result<TargetAnswer, CallFault> {
         let seconds = limits.timeout.as_secs();
         let ended = tokio::time::timeout(limits.timeout, self.run(trial, trace)).await;
-        let (run, waited) =
+        let run =
             ended.map_err(|_| CallFault::transient(format!("no answer within {seconds} s")))??;
         if run.text.len() > limits.max_output_bytes {
             let most = limits.max_output_bytes;
             return Err(CallFault::lasting(format!("the answer is longer than {most} bytes")));
         }
         Ok(TargetAnswer {
-            calls: Some(run.calls.into_iter().map(|call| reported(call, waited)).collect()),
+            calls: Some(run.calls.into_iter().map(reported).collect()),
             text: run.text,
             model: run.model,
             input_tokens: run.usage.as_ref().map(Usage::input),
@@ -96,13 +96,8 @@ impl ClaudeTarget {
         })
     }
 
-    /// Returns the run, and how long it waited for its turn and its workspace.
-    async fn run(
-        &self,
-        trial: &TrialCall,
-        trace: &CallTrace,
-    ) -> Result<(ClaudeRun, Duration), CallFault> {
-        let began = Instant::now();
+    async fn run(&self, trial: &TrialCall, trace: &CallTrace) -> Result<ClaudeRun, CallFault> {
+        let clock = RunClock::start();
         let unmade = |error: io::Error| {
             CallFault::lasting(format!("cannot make a workspace for claude: {error}"))
         };
@@ -124,10 +119,7 @@ impl ClaudeTarget {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        let slot = self.slots.take().await;
-        let waited = began.elapsed();
-        let run = command.run_once(slot, &message).await.map_err(fault)?;
-        Ok((run, waited))
+        command.run_once(self.slots.take().await, &message, clock).await.map_err(fault)
     }
 
     fn environment(&self, trial: &TrialCall, trace: &CallTrace) -> Vec<(String, Secret)> {
@@ -142,9 +134,9 @@ impl ClaudeTarget {
     }
 }
 
-fn reported(called: CalledClaudeTool, waited: Duration) -> ReportedCall {
+fn reported(called: CalledClaudeTool) -> ReportedCall {
     let CalledClaudeTool { call, parent, output, failed, started, ended } = called;
-    let millis = |at: Duration| u64::try_from((waited + at).as_millis()).unwrap_or(u64::MAX);
+    let millis = |at: Duration| u64::try_from(at.as_millis()).unwrap_or(u64::MAX);
     ReportedCall {
         id: call.id,
         parent,

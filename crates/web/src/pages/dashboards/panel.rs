@@ -16,7 +16,7 @@ use crate::sums::{KeySums, Timed, float, natural, whole_number};
 /// Series beyond these are drawn as one.
 pub(super) const SHOWN: usize = 5;
 /// Characters of a key beside its line.
-const LABEL_LEN: usize = 18;
+const LABEL_LEN: usize = 60;
 
 /// One chart of the dashboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
