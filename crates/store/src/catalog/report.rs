@@ -1,5 +1,5 @@
 use ratchet_core::payload::Json;
-use ratchet_core::quality::suggestion::{self, Suggestion};
+use ratchet_core::quality::suggestion::Suggestion;
 use ratchet_core::record::redact::{LimitedRedactor, Redact, Redacted};
 use ratchet_core::time::Timestamp;
 
@@ -38,11 +38,10 @@ const IDS: [&str; 5] = ["session", "sessions", "key", "week", "last_day"];
 impl Redact for NewReport {
     fn redact(self, rules: &LimitedRedactor<'_>) -> Self {
         let clean = |one: Suggestion| {
-            let text = one.text.redact(rules);
+            let (dimension, text) = (one.dimension.redact(rules), one.text.redact(rules));
             let (title, reason) = (one.title.redact(rules), one.reason.redact(rules));
-            // The key follows from the text, so that the same suggestion keeps it.
-            let key = suggestion::key(&one.dimension, one.edit, &text);
-            Suggestion { key, title, text, reason, ..one }
+            // The key is that of the text as it was, so that the same suggestion has it every week.
+            Suggestion { dimension, title, text, reason, ..one }
         };
         let suggestions: Vec<_> = self.suggestions.into_iter().map(clean).collect();
         let document = serde_json::from_str(self.document.as_str()).unwrap_or_default();
