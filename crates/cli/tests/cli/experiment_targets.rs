@@ -174,7 +174,7 @@ fn claude_works_in_a_fresh_workspace_and_its_tools_are_judged() {
                   allowed_tools = [\"Bash\"]\nmax_turns = 5\nmax_budget = 1.0\nversion = \"1\"\n";
     let evaluators = ["trajectory:only", "regex:^Ship on Friday"];
     let launch = with_claude(setting.run(target, &evaluators), &model);
-    let run = crate::json(launch);
+    let run = crate::json(launch.arg("--cache"));
     assert_eq!((&run["done"], &run["faults"], &run["unpriced"]), (&json!(1), &json!(0), &json!(0)));
     assert!(run["cost"].as_f64().unwrap() > 0.0, "{run}");
     let values: Vec<f64> = setting.scores().iter().map(|(_, _, value)| *value).collect();
@@ -340,7 +340,8 @@ fn an_agent_of_strands_behind_agentcore_is_judged_by_its_spans() {
     let target = "kind = \"agentcore\"\nurl = { env = \"AGENT_URL\" }\noutput = \"$.output.text\"\n\
          version = \"1\"\n";
     let evaluators = ["trajectory", "routing", "each-agent:exact", "regex:^(You get|Tomorrow)"];
-    let run = crate::json(setting.run(target, &evaluators).env("AGENT_URL", &app.url));
+    let launch = setting.run(target, &evaluators).env("AGENT_URL", &app.url);
+    let run = crate::json(launch.arg("--cache"));
     assert_eq!((&run["done"], &run["faults"]), (&json!(2), &json!(0)), "{run}");
     let score = |item: &str, name: &str, value: f64| (item.to_owned(), name.to_owned(), value);
     assert_eq!(
@@ -357,9 +358,11 @@ fn an_agent_of_strands_behind_agentcore_is_judged_by_its_spans() {
         ]
     );
     // Answers from the cache are judged by the same spans, and our own root above them is no agent.
+    let asked = model.requests().len();
     let again = setting.run_as("again", target, &evaluators).env("AGENT_URL", &app.url);
     assert_eq!(crate::json(again.arg("--cache"))["done"], 2);
     assert_eq!(setting.scores_of("again"), setting.scores());
+    assert_eq!(model.requests().len(), asked, "the agent was not asked again");
     let trace = setting.trace();
     let names: Vec<&str> = trace["observations"]
         .as_array()
