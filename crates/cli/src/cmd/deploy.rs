@@ -128,7 +128,7 @@ async fn permitted(
         return Ok(Recorded::Already);
     }
     let policy = target.agent(project, agent).await?.promotion;
-    if !policy.is_required || policy.environment != environment {
+    if !policy.governs(environment) {
         return Ok(Recorded::Here);
     }
     let promotions = target.promotions(project, Some(agent)).await?.promotions;

@@ -173,6 +173,13 @@ fn production_is_not_deployed_without_an_approved_promotion_where_a_policy_deman
     crate::ok(ask(&cloud.running, &["agents", "set", "shop", "--promotion-required", "true"]));
     let said = fails(cloud.deploy("prod", "c1"), 1);
     assert!(said.contains("production changes only by promotion"), "{said}");
+    // Both names of production are one environment, whichever the policy has.
+    let short = ["agents", "set", "shop", "--promotion-environment", "prod"];
+    crate::ok(ask(&cloud.running, &short));
+    for name in ["production", "prod", "Prod"] {
+        let said = fails(cloud.deploy(name, "c1"), 1);
+        assert!(said.contains("changes only by promotion"), "{name}: {said}");
+    }
     assert_eq!(cloud.changes(), [""; 0]);
     crate::json(cloud.deploy("beta", "c1"));
     assert_eq!(cloud.changes(), ["CREATING shop_beta 1"]);

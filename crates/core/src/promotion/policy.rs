@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use super::runtime::environment_name;
 use crate::catalog::agent::review_datasets;
 use crate::catalog::validation::Invalid;
 use crate::time::Timestamp;
@@ -88,6 +89,12 @@ impl PromotionPolicy {
             return Err(Invalid { field: "minAccuracy", problem });
         }
         Ok(Self { prompts, approvers, environment, ..self })
+    }
+
+    /// Returns whether what serves in an environment changes only by promotion. `prod` and `production`
+    /// are the same.
+    pub fn governs(&self, environment: &str) -> bool {
+        self.is_required && environment_name(&self.environment) == environment_name(environment)
     }
 
     /// Returns the only dataset that gates of the agent may decide on, if promotion is required.

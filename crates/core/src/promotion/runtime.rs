@@ -80,7 +80,17 @@ impl std::fmt::Debug for WantedRuntime {
 
 /// Returns the environment that a name means: `prod` is short for `production`.
 pub fn environment_name(name: &str) -> &str {
-    if name == "prod" { "production" } else { name }
+    let is_production =
+        ["prod", "production"].iter().any(|known| name.trim().eq_ignore_ascii_case(known));
+    if is_production { "production" } else { name }
+}
+
+/// Returns the names that traces of an environment may have.
+pub fn names_of_environment(name: &str) -> Vec<String> {
+    match environment_name(name) {
+        "production" => vec!["production".to_owned(), "prod".to_owned()],
+        other => vec![other.to_owned()],
+    }
 }
 
 impl DeployFile {

@@ -58,6 +58,15 @@ impl Mark {
         Self::ALL.into_iter().find(|mark| mark.as_str() == name)
     }
 
+    /// Returns its part of the error rate against that of the others. The online score has most of it:
+    /// it is what a promotion is about, and needs the fewest sessions for a drop of 15 points so.
+    const fn weight(self) -> f64 {
+        match self {
+            Self::Quality => 16.0,
+            Self::Thumbs | Self::Errors | Self::Latency | Self::Cost => 1.0,
+        }
+    }
+
     /// Whether values have no upper end, so that they are compared by rank.
     pub(super) const fn is_ranked(self) -> bool {
         matches!(self, Self::Latency | Self::Cost)
@@ -110,10 +119,12 @@ impl WatchResult {
             .enumerate()
             .map(|(index, mark)| (mark, values(before, index), values(after, index)))
             .collect();
-        let tests = sides.iter().filter(|(_, before, _)| before.len() >= LEAST_BEFORE).count();
+        let tested = sides.iter().filter(|(_, before, _)| before.len() >= LEAST_BEFORE);
+        let all: f64 = tested.map(|(mark, _, _)| mark.weight()).sum();
+        let level = |mark: Mark| ALPHA * mark.weight() / all.max(1.0);
         let marks = sides
             .into_iter()
-            .map(|(mark, before, after)| compare_mark(mark, (&before, &after), tests))
+            .map(|(mark, before, after)| compare_mark(mark, (&before, &after), level(mark)))
             .collect();
         Self {
             marks,
@@ -149,7 +160,7 @@ impl WatchResult {
     }
 }
 
-fn compare_mark(mark: Mark, (before, after): (&[f64], &[f64]), tests: usize) -> MarkResult {
+fn compare_mark(mark: Mark, (before, after): (&[f64], &[f64]), level: f64) -> MarkResult {
     let is_tested = before.len() >= LEAST_BEFORE;
     let mut test = SequentialTest::new();
     if is_tested {
@@ -165,8 +176,8 @@ fn compare_mark(mark: Mark, (before, after): (&[f64], &[f64]), tests: usize) -> 
         after: mean(after),
         after_sessions: count(after.len()),
         evidence: test.highest(),
-        needed: is_tested.then(|| float(tests.max(1)) / ALPHA),
-        is_worse: is_tested && test.is_rejected(ALPHA, tests),
+        needed: is_tested.then(|| 1.0 / level),
+        is_worse: is_tested && test.is_rejected(level, 1),
     }
 }
 
@@ -211,8 +222,9 @@ mod tests {
             worse.sentence(),
             "significantly worse after the promotion: online score, over 100 sessions"
         );
-        // Three of five marks have sessions before: they share the error rate.
-        assert_eq!(worse.marks[0].needed, Some(60.0));
+        // Three of five marks have sessions before: they share the error rate, 16 to 1 to 1.
+        assert_eq!(worse.marks[0].needed.map(f64::round), Some(23.0));
+        assert_eq!(worse.marks[2].needed.map(f64::round), Some(360.0));
         let slow = WatchResult::compare(&before, &sessions(100, 0.9, 1.5));
         assert!(slow.sentence().contains("latency"));
     }

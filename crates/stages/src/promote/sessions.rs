@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use ratchet_core::promotion::runtime::names_of_environment;
 use ratchet_core::promotion::watch::{SessionMarks, WatchResult};
 use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
 use ratchet_core::record::trace::Trace;
@@ -72,7 +73,10 @@ async fn traces(
             range,
             conditions: vec![
                 Condition::equals(TraceColumn::Agent, &promotion.agent),
-                Condition::equals(TraceColumn::Environment, &promotion.environment),
+                Condition {
+                    column: TraceColumn::Environment,
+                    test: Test::AnyOf(names_of_environment(&promotion.environment)),
+                },
             ],
             order: (TraceOrder::Timestamp, direction),
             paging: Paging::After { cursor, limit: PAGE },

@@ -169,9 +169,7 @@ impl Catalog {
             let stored = VERSIONS.require(tx, &project, &version)?;
             let agent = super::agent::AGENTS.find(tx, &project, &stored.agent)?;
             let promoted = agent.map(|agent| agent.settings.promotion);
-            if promoted
-                .is_some_and(|policy| policy.is_required && policy.environment == environment)
-            {
+            if promoted.is_some_and(|policy| policy.governs(&environment)) {
                 return Err(StoreError::Conflict(format!(
                     "agent {}: {environment} changes only by promotion; create one with `ratchet \
                      promote evidence`",
