@@ -95,11 +95,14 @@ impl Stage {
             timeouts,
             policy: self.policy.clone(),
         };
-        let ticks = self.ticks.clone();
-        let clock = move || at(ticks.fetch_add(1, Ordering::Relaxed));
-        ChatService::open(self.data.folder().clone(), launcher, limits, Arc::new(clock))
-            .await
-            .unwrap()
+        // A write of a service that was dropped may still be on its way, unlike one of a killed server,
+        // and come between what this one reads and writes.
+        let open = async || {
+            let ticks = self.ticks.clone();
+            let clock = Arc::new(move || at(ticks.fetch_add(1, Ordering::Relaxed)));
+            ChatService::open(self.data.folder().clone(), launcher.clone(), limits, clock).await
+        };
+        wait::for_value_async("an open service", open, Result::is_ok).await.unwrap()
     }
 
     /// A new chat in the workspace.
