@@ -140,7 +140,7 @@ fn the_events_of_the_week_are_commits_incidents_releases_and_changes_in_traffic(
     let kinds: Vec<&str> = events.iter().map(|event| event["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["commit", "release", "incident", "tool-errors"], "{json:#}");
     assert!(events[0]["text"].as_str().unwrap().ends_with(": New carrier API"), "{json:#}");
-    assert_eq!(events[1]["text"], "First trace of release 1.1");
+    assert_eq!(events[1]["text"], "First trace of release 1.1 in 4 weeks");
     let broken = "Error rate of track_parcel rose from 0% to 50% (n 40 sessions, before 80)";
     assert_eq!((&events[3]["agent"], &events[3]["text"]), (&json!("support-bot"), &json!(broken)));
     let wrong = feedback(data.path(), &["--repository", data.path().to_str().unwrap()]).run();

@@ -17,6 +17,8 @@ use crate::source::{Source, SourceResult};
 
 /// Weeks before the reported one that are read, for trends.
 const WEEKS_BEFORE: usize = 3;
+/// Weeks that are read.
+pub(super) const READ_WEEKS: usize = WEEKS_BEFORE + 1;
 /// Traces that are read with their content at most: those with scores first.
 const MAX_SCORED: usize = 5_000;
 const MAX_UNSCORED: usize = 1_500;
@@ -70,7 +72,7 @@ impl WeekRecords {
     pub(super) async fn read(source: &Source, week: &Week) -> SourceResult<Self> {
         let weeks: Vec<Week> =
             std::iter::successors(Some(week.clone()), |week| Some(week.before()))
-                .take(WEEKS_BEFORE + 1)
+                .take(READ_WEEKS)
                 .collect();
         let from = weeks.last().map(Week::start);
         let refs = refs(source, TimeWindow { from, to: Some(week.end()) }).await?;

@@ -5,7 +5,7 @@ use ratchet_core::improve::events::{EventKind, WeekEvent};
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{AuditAction, AuditEntry, AuditObject, AuditQuery};
 
-use super::failure_source::{AgentNames, WeekRecords};
+use super::failure_source::{AgentNames, READ_WEEKS, WeekRecords};
 use crate::review::review_site::{ReviewSite, ReviewSiteResult};
 
 /// Label moves and releases that are listed at most.
@@ -83,7 +83,8 @@ fn releases(records: &WeekRecords, names: &AgentNames) -> Vec<WeekEvent> {
     let is_new = |(agent, weeks_ago): (&str, usize)| weeks_ago == 0 && known.contains(agent);
     let new = first.iter().filter(|((agent, _), (_, weeks_ago))| is_new((agent, *weeks_ago)));
     let event = |((agent, release), (at, _)): (&(&str, &str), &(Timestamp, usize))| {
-        let text = format!("First trace of release {release}");
+        // A release that served before that may be back.
+        let text = format!("First trace of release {release} in {READ_WEEKS} weeks");
         WeekEvent::new(*at, EventKind::Release, Some(agent), &text)
     };
     new.map(event).take(MAX_RELEASES).collect()
