@@ -92,7 +92,7 @@ impl Trajectory {
         }
     }
 
-    /// Reads it from calls that a target reports itself. `observation` tells where a call is recorded.
+    /// Creates it from calls that a target reports itself. `observation` returns where a call is recorded.
     pub fn of_calls(
         calls: &[ReportedCall],
         observation: impl Fn(&str) -> Option<ObservationId>,

@@ -1,4 +1,4 @@
-//! Events that nobody recorded: a measure of a week's sessions left the range of the weeks before.
+//! Events computed from traffic: a measure of a week's sessions left the range of the weeks before.
 //!
 //! All measures of all agents are tested at once (permutations of sessions between the weeks, step-down
 //! maxT), at a level that a quarter's reports share.

@@ -45,7 +45,7 @@ const MAX_PAGES: usize = 100;
 pub struct RuntimeFault {
     /// For everyone who may see the promotion: without AWS's reply.
     pub why: String,
-    /// What AWS replied. It is for whoever has the credentials that it replied to.
+    /// The reply of AWS, for the owner of the credentials.
     pub reply: Option<String>,
     /// Whether another attempt may succeed.
     pub may_pass: bool,

@@ -146,7 +146,7 @@ async fn week_facts(
     Ok(WeekInput { items_added, targets, deleted, ..input }.facts())
 }
 
-/// The drawn traces that are not there any more: nobody can review them.
+/// The drawn traces that were deleted, so that they cannot be reviewed.
 async fn deleted(
     site: &ReviewSite,
     week: &Week,

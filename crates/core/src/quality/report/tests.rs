@@ -215,7 +215,7 @@ fn an_empty_week_says_so() {
     assert!(empty.to_markdown().contains("ratchet score"));
 }
 
-/// A reader is not told again and again that nothing can be told yet.
+/// That there is not enough data yet is said once.
 #[test]
 fn what_cannot_be_told_yet_is_said_once() {
     let occurrences = |text: &str, part: &str| text.matches(part).count();

@@ -380,7 +380,7 @@ fn number(value: &Value) -> usize {
     text.trim_matches('"').parse().unwrap()
 }
 
-/// Of two verdicts of a judge only the newer one counts, and judges are told apart on demand.
+/// Of two verdicts of a judge only the newer one counts, and judges can be a dimension.
 #[tokio::test]
 async fn superseded_scores_are_in_no_figure_and_judges_are_a_dimension() {
     let server = TestServer::start().await;

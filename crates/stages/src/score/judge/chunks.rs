@@ -82,7 +82,7 @@ impl<'a> ChunkedSession<'a> {
         chunked
     }
 
-    /// A session before somebody who is handed prompts: one for each chunk and critic.
+    /// A session for a judge outside that gets its prompts: one for each chunk and critic.
     pub(in super::super) fn external(
         judge_ctx: &'a JudgeContext<'a>,
         evidence: &Evidence,

@@ -19,7 +19,7 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/delete-comment/{comment}", post(delete_comment))
 }
 
-/// Whether the viewer may delete what somebody wrote: their own, and owners everything.
+/// Whether the viewer may delete a score or comment: authors their own, owners all.
 fn may_delete(ctx: &RequestContext, author: Option<&str>) -> bool {
     let is_own = author.is_some() && author == ctx.viewer.person();
     ctx.viewer.can_own() || (ctx.viewer.can_change() && is_own)
