@@ -8,7 +8,7 @@ use ratchet_core::improve::proposal::{ProposalInput, propose, sort};
 use ratchet_core::improve::report::FeedbackReport;
 use ratchet_core::improve::traffic_events::traffic_events;
 
-use super::failure_source::{AgentNames, UNNAMED, WeekRecords, collect};
+use super::failure_source::{AgentNames, AgentTraces, UNNAMED, WeekRecords, collect};
 use super::traffic_sample::sample;
 use super::week_events::recorded;
 use crate::review::review_site::{ReviewSite, ReviewSiteResult};
@@ -47,13 +47,13 @@ pub async fn report(
         metrics: Vec::new(),
     };
     let is_only = found.len() == 1;
-    for (agent, of_agent) in found {
+    for (agent, of_agent) in &found {
         if of_agent.traffic == 0 {
             continue;
         }
         let (traces, traffic) = (&of_agent.traces, of_agent.traffic);
         report.proposals.extend(propose(ProposalInput {
-            agent: &agent,
+            agent,
             traces,
             traffic,
             code: input.code,
@@ -61,15 +61,16 @@ pub async fn report(
         }));
         report.left_out += of_agent.left_out;
         // Metrics select by name: traces without one have metrics only where nothing else has.
-        if agent != UNNAMED || is_only {
+        if agent.as_str() != UNNAMED || is_only {
             let named = Some(agent.clone()).filter(|name| name != UNNAMED);
             let filter = MetricsFilter { agent: named, ..MetricsFilter::default() };
             report.metrics.push((agent.clone(), metrics(site, week, &filter).await?));
         }
-        report.agents.push(agent);
+        report.agents.push(agent.clone());
     }
     sort(&mut report.proposals);
-    report.events = week_events((source, site), week, (agent, &names), (&records, input)).await?;
+    let read = (&records, &found, input);
+    report.events = week_events((source, site), week, (agent, &names), read).await?;
     Ok(report)
 }
 
@@ -78,7 +79,7 @@ async fn week_events(
     (source, site): (&Source, &ReviewSite),
     week: &Week,
     (agent, names): (Option<&str>, &AgentNames),
-    (records, input): (&WeekRecords, FeedbackInput<'_>),
+    (records, read, input): (&WeekRecords, &BTreeMap<String, AgentTraces>, FeedbackInput<'_>),
 ) -> ReviewSiteResult<Vec<WeekEvent>> {
     let agent = agent.map(|agent| names.of(agent));
     let mut found = recorded(site, week, (records, names)).await?;
@@ -89,7 +90,7 @@ async fn week_events(
         of.is_none() || agent.is_none() || of == agent
     };
     found.retain(is_asked);
-    let sampled = sample(source, (agent, names), records).await?;
+    let sampled = sample(source, (agent, names), records, read).await?;
     found.extend(traffic_events(week.start(), &sampled));
     events::sort(&mut found);
     Ok(found)

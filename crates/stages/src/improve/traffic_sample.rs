@@ -7,7 +7,7 @@ use ratchet_core::improve::traffic_events::SessionActivity;
 use ratchet_remote::langfuse::client::TraceRef;
 use sha2::{Digest, Sha256};
 
-use super::failure_source::{AgentNames, WeekRecords, observe};
+use super::failure_source::{AgentNames, AgentTraces, WeekRecords, observe};
 use crate::source::{Source, SourceResult};
 
 /// Sessions that are read, for each agent: of the week, and of those before it.
@@ -19,13 +19,22 @@ const MAX_TRACES: usize = 5;
 /// Sessions of an agent, in a random order that is the same in every run.
 type RandomSessions<'a> = BTreeMap<[u8; 32], Vec<(usize, &'a TraceRef)>>;
 
+/// Traces that were read for proposals, by id.
+type ReadTraces<'a> = BTreeMap<&'a str, &'a ObservedTrace>;
+
 /// Reads a random sample of the sessions of each agent. Which of them are read does not depend on what
 /// people or judges said of them.
 pub(super) async fn sample(
     source: &Source,
     (agent, names): (Option<&str>, &AgentNames),
     records: &WeekRecords,
+    read: &BTreeMap<String, AgentTraces>,
 ) -> SourceResult<BTreeMap<String, Vec<SessionActivity>>> {
+    let read: ReadTraces<'_> = read
+        .values()
+        .flat_map(|of_agent| &of_agent.traces)
+        .map(|trace| (trace.id.as_str(), trace))
+        .collect();
     let mut agents: BTreeMap<&str, RandomSessions<'_>> = BTreeMap::new();
     for (weeks_ago, trace) in &records.refs {
         let name = names.of_trace(trace);
@@ -39,7 +48,7 @@ pub(super) async fn sample(
     }
     let mut sampled = BTreeMap::new();
     for (agent, sessions) in agents {
-        let activities = read_some(source, sessions, records).await?;
+        let activities = read_some(source, sessions, (records, &read)).await?;
         sampled.insert(agent.to_owned(), activities);
     }
     Ok(sampled)
@@ -48,7 +57,7 @@ pub(super) async fn sample(
 async fn read_some(
     source: &Source,
     sessions: RandomSessions<'_>,
-    records: &WeekRecords,
+    (records, read): (&WeekRecords, &ReadTraces<'_>),
 ) -> SourceResult<Vec<SessionActivity>> {
     let mut found = Vec::new();
     let (mut of_week, mut before) = (0, 0);
@@ -62,12 +71,16 @@ async fn read_some(
         if *count > most {
             continue;
         }
-        let mut read = Vec::new();
+        let mut judged = Vec::new();
         for (_, trace) in traces.into_iter().take(MAX_TRACES) {
             let agreement = agreement(records, &trace.trace);
-            read.extend(observe(source, &trace.trace).await?.map(|trace| (trace, agreement)));
+            let observed = match read.get(trace.trace.to_string().as_str()) {
+                Some(known) => Some((*known).clone()),
+                None => observe(source, &trace.trace).await?,
+            };
+            judged.extend(observed.map(|trace| (trace, agreement)));
         }
-        found.push(SessionActivity { is_of_week, ..activity(&read) });
+        found.push(SessionActivity { is_of_week, ..activity(&judged) });
     }
     Ok(found)
 }
