@@ -19,5 +19,7 @@ pub mod evaluator;
 pub mod trajectory;
 /// A run as a whole: scores, latency, cost.
 pub mod run_summary;
+/// Two runs by each of their scores.
+pub mod score_comparison;
 /// Conversations with targets.
 pub mod conversation;

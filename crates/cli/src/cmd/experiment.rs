@@ -162,8 +162,7 @@ async fn show(args: &NamedArgs) -> anyhow::Result<Outcome> {
 
 async fn compare(args: &CompareArgs) -> anyhow::Result<Outcome> {
     let compared = with_host(&args.host, HOLDER, async |host| {
-        let (before, after) = (host.trials(&args.before).await?, host.trials(&args.after).await?);
-        Ok(text::Comparison::of(&before, &after))
+        Ok(host.compare(&args.before, &args.after, Clock::System.now()).await?)
     });
     args.host.output.show(&compared.await?, text::comparison)?;
     Ok(Outcome::Done)

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -103,6 +105,27 @@ pub struct TrialResult {
     pub scores: Vec<TrialScore>,
     /// Evaluators that failed: there is an answer, and no verdict on it.
     pub not_judged: Vec<MissingVerdict>,
+    /// Model calls of judges that were answered.
+    pub judge_calls: Vec<JudgeCall>,
+}
+
+/// A model call of a judge, which becomes a trace of its own.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JudgeCall {
+    /// Name of the score that it was for.
+    pub score: String,
+    pub model: String,
+    /// What the judge was sent: messages with `role` and `content`.
+    pub messages: Value,
+    /// What it answered.
+    pub output: String,
+    /// Tokens by kind.
+    pub usage: BTreeMap<String, u64>,
+    /// In US dollars; `None` if it is unknown.
+    pub cost: Option<f64>,
+    /// RFC 3339.
+    pub started_at: String,
+    pub ended_at: String,
 }
 
 /// A call of a tool that a target reports with its answer.

@@ -3,11 +3,12 @@ use ratchet_core::experiment::run_summary::RunSummary;
 use ratchet_core::experiment::runner::{
     ClaimOrder, ClaimedTrials, LeaseOutcome, LeaseRenewals, TrialResult, TrialsPage,
 };
+use ratchet_core::experiment::score_comparison::ScoreComparison;
 
 use super::convert::converted;
 use super::experiments::{
     ClaimRequest, ClaimView, ExperimentRequest, ExperimentRunView, ExperimentsView, ExtendRequest,
-    FinishRequest, LeaseView, RenewRequest, RunSummaryView, TrialsView,
+    FinishRequest, LeaseView, RenewRequest, RunComparisonView, RunSummaryView, TrialsView,
 };
 use super::{RatchetClient, RatchetResult};
 
@@ -134,6 +135,21 @@ impl RatchetClient {
         let path = ["v1", "projects", project, "experiments", run, "summary"];
         let view: RunSummaryView = self.get(&path).await?;
         Ok(view.summary)
+    }
+
+    /// Compares an earlier run with a later one.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be reached or refuses.
+    pub async fn compare_experiments(
+        &self,
+        project: &str,
+        [before, after]: [&str; 2],
+    ) -> RatchetResult<ScoreComparison> {
+        let path = ["v1", "projects", project, "experiments", after, "comparison"];
+        let query = [("before", before.to_owned())];
+        let view: RunComparisonView = self.get_with(&path, &query).await?;
+        Ok(view.comparison)
     }
 
     /// Returns trials of a run in their order, from a cursor on.

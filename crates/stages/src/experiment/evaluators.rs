@@ -18,7 +18,7 @@ use ratchet_agent::judge::{DefaultModels, JudgeName, JudgeNameError};
 use ratchet_core::experiment::evaluator::{
     ACCURACY_FILE, ACCURACY_PROMPT, InvalidTrialEvaluator, TrialEvaluator,
 };
-use ratchet_core::experiment::runner::{MissingVerdict, TrialCall, TrialScore};
+use ratchet_core::experiment::runner::{JudgeCall, MissingVerdict, TrialCall, TrialScore};
 use ratchet_core::experiment::trajectory::{CalledTool, SubAgent, Trajectory};
 use ratchet_core::experiment::trial::CallTrace;
 use ratchet_core::gate::stored_answer::StoredAnswer;
@@ -120,13 +120,21 @@ pub struct TrialJudgement {
     pub scores: Vec<TrialScore>,
     /// Evaluators that failed. One that does not apply to an item is not among them.
     pub not_judged: Vec<MissingVerdict>,
+    /// Model calls of judges that were answered.
+    pub calls: Vec<JudgeCall>,
 }
 
 impl TrialJudgement {
     fn add(&mut self, name: &str, verdict: VerdictResult) {
+        let of_score = |call: JudgeCall| JudgeCall { score: name.to_owned(), ..call };
         match verdict {
-            Ok(score) => self.scores.extend(score),
-            Err(NoVerdict { reason, cost }) => {
+            Ok(None) => {}
+            Ok(Some(GivenVerdict { score, calls })) => {
+                self.scores.push(score);
+                self.calls.extend(calls.into_iter().map(of_score));
+            }
+            Err(NoVerdict { reason, cost, calls }) => {
+                self.calls.extend(calls.into_iter().map(of_score));
                 self.not_judged.push(MissingVerdict { name: name.to_owned(), reason, cost });
             }
         }
@@ -134,7 +142,20 @@ impl TrialJudgement {
 }
 
 /// A score, or none because the evaluator does not apply.
-type VerdictResult = Result<Option<TrialScore>, NoVerdict>;
+type VerdictResult = Result<Option<GivenVerdict>, NoVerdict>;
+
+/// A score, and the calls of the judge that gave it.
+#[derive(Clone, Debug)]
+struct GivenVerdict {
+    score: TrialScore,
+    calls: Vec<JudgeCall>,
+}
+
+impl From<TrialScore> for GivenVerdict {
+    fn from(score: TrialScore) -> Self {
+        Self { score, calls: Vec::new() }
+    }
+}
 
 /// Why an evaluator that applies has no verdict.
 #[derive(Clone, Debug)]
@@ -142,11 +163,12 @@ struct NoVerdict {
     reason: String,
     /// In US dollars.
     cost: Option<f64>,
+    calls: Vec<JudgeCall>,
 }
 
 impl NoVerdict {
     fn unpaid(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), cost: None }
+        Self { reason: reason.into(), cost: None, calls: Vec::new() }
     }
 }
 
@@ -229,8 +251,11 @@ impl TrialEvaluators {
         let is_it = |one: &&TrialEvaluator| {
             one.score_name() == score && !matches!(one, TrialEvaluator::EachAgent(_))
         };
-        let missing =
-            |NoVerdict { reason, cost }| MissingVerdict { name: score.to_owned(), reason, cost };
+        let missing = |NoVerdict { reason, cost, .. }| MissingVerdict {
+            name: score.to_owned(),
+            reason,
+            cost,
+        };
         let evaluator = self.all.iter().find(is_it);
         let evaluator = evaluator
             .ok_or_else(|| missing(NoVerdict::unpaid("no evaluator here has this score")))?;
@@ -250,7 +275,8 @@ impl TrialEvaluators {
             agents: agents.map(|agent| agent.name.as_str()).collect(),
             what: &answer.trace,
         };
-        self.verdict(evaluator, &judged).await.map_err(missing)
+        let verdict = self.verdict(evaluator, &judged).await.map_err(missing)?;
+        Ok(verdict.map(|given| given.score))
     }
 
     /// Judges the answer of a call of a trial. An answer that an evaluator does not apply to gets no
@@ -325,7 +351,8 @@ impl TrialEvaluators {
         let name = format!("{}@{}", evaluator.score_name(), agent.name);
         let Some(output) = &agent.output else {
             let comment = Some("the sub-agent did not answer".to_owned());
-            return Ok(Some(TrialScore { name, comment, observation, ..TrialScore::default() }));
+            let score = TrialScore { name, comment, observation, ..TrialScore::default() };
+            return Ok(Some(score.into()));
         };
         let what = format!("{} {}", trial.id, observation.as_deref().unwrap_or_default());
         let judged = Judged {
@@ -336,8 +363,11 @@ impl TrialEvaluators {
             agents: Vec::new(),
             what: &what,
         };
-        let score = self.verdict(evaluator, &judged).await?;
-        Ok(score.map(|score| TrialScore { name, observation, ..score }))
+        let verdict = self.verdict(evaluator, &judged).await?;
+        Ok(verdict.map(|GivenVerdict { score, calls }| {
+            let score = TrialScore { name, observation, ..score };
+            GivenVerdict { score, calls }
+        }))
     }
 
     async fn verdict(&self, evaluator: &TrialEvaluator, judged: &Judged<'_>) -> VerdictResult {
@@ -348,7 +378,8 @@ impl TrialEvaluators {
                 let Some(verdict) = of_code(code, judged, opened).await? else { return Ok(None) };
                 let comment = Some(verdict.rationale);
                 let value = verdict.score;
-                Ok(Some(TrialScore { name, value, comment, ..TrialScore::default() }))
+                let score = TrialScore { name, value, comment, ..TrialScore::default() };
+                Ok(Some(score.into()))
             }
             TrialEvaluator::Accuracy { judge } => {
                 match opened.and_then(|opened| opened.judges.get(judge)) {

@@ -173,15 +173,17 @@ impl ExperimentRunner {
                 }
             },
         };
+        // Before the evaluators: the latency is the target's.
+        let ended_at = self.clock.now();
         let answer = ended.as_ref().ok();
-        let TrialJudgement { scores, not_judged } =
+        let TrialJudgement { scores, not_judged, calls: judge_calls } =
             self.evaluators.judge(&trial, answer, call).await;
         Ok(Some(TrialResult {
             call,
             fault: ended.as_ref().err().map(|fault: &CallFault| fault.why.clone()),
             cached: trial.cached.is_some(),
             started_at: started.to_string(),
-            ended_at: self.clock.now().to_string(),
+            ended_at: ended_at.to_string(),
             model: answer.and_then(|answer| answer.model.clone()),
             input_tokens: answer.and_then(|answer| answer.input_tokens),
             output_tokens: answer.and_then(|answer| answer.output_tokens),
@@ -190,6 +192,7 @@ impl ExperimentRunner {
             answer: ended.ok().map(|answer| answer.text),
             scores,
             not_judged,
+            judge_calls,
             id: trial.id,
             lease: trial.lease,
         }))

@@ -3,6 +3,7 @@ use ratchet_core::experiment::run_summary::RunSummary;
 use ratchet_core::experiment::runner::{
     ClaimOrder, ClaimedTrials, LeaseOutcome, LeaseRenewals, TrialResult, TrialSummary, TrialsPage,
 };
+use ratchet_core::experiment::score_comparison::ScoreComparison;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::ratchet::{RatchetClient, RatchetError};
 
@@ -203,6 +204,24 @@ impl ExperimentSite {
         match self {
             Self::Folder(folder) => Ok(folder.summary(run).await?),
             Self::Server(server, project) => Ok(server.experiment_summary(project, run).await?),
+        }
+    }
+
+    /// Compares two runs by each of their scores.
+    ///
+    /// # Errors
+    /// Fails without such runs, and if the server cannot be reached.
+    pub async fn compare(
+        &self,
+        before: &str,
+        after: &str,
+        now: Timestamp,
+    ) -> SiteResult<ScoreComparison> {
+        match self {
+            Self::Folder(folder) => Ok(folder.compare(before, after, now).await?),
+            Self::Server(server, project) => {
+                Ok(server.compare_experiments(project, [before, after]).await?)
+            }
         }
     }
 

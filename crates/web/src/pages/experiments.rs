@@ -52,7 +52,7 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     let first = usize::try_from(at.offset()).unwrap_or(usize::MAX);
     let mut rows = Vec::new();
     for run in shown.iter().skip(first).take(ROWS) {
-        let results = results::results(&web, &ctx, run.id.clone(), RunDetail::Scores).await?;
+        let results = results::results(&web, &ctx, &run.id, (RunDetail::Scores, &[])).await?;
         let measured = Measured {
             accuracy: outcomes::accuracy(&results),
             latency: mean_of(results.values().filter_map(|of| RunResult::means(of).0)),

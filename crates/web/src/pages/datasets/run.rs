@@ -37,7 +37,7 @@ pub(super) async fn show(
 ) -> PageResult<Markup> {
     let dataset = one::find(&web, &ctx, name).await?;
     let (id, run) = known(&web, &ctx, &dataset, run).await?;
-    let tries = results::results(&web, &ctx, id.clone(), RunDetail::Outputs).await?;
+    let tries = results::results(&web, &ctx, &id, (RunDetail::Outputs, &[])).await?;
     let items = item_texts::items(&web, &ctx, &dataset).await?;
     let mut page = one::begin(&dataset, &ctx);
     page.crumbs.push((dataset.name.clone(), ctx.to(&["datasets", &dataset.name, "runs"])));
@@ -217,7 +217,7 @@ pub(super) async fn queue(
 ) -> PageResult<Redirect> {
     let dataset = one::find(&web, &ctx, name).await?;
     let run = find(&web, &ctx, &dataset, run).await?;
-    let results = results::results(&web, &ctx, run.id.clone(), RunDetail::Scores).await?;
+    let results = results::results(&web, &ctx, &run.id, (RunDetail::Scores, &[])).await?;
     let trials = results.into_values().flat_map(|result| result.trials);
     let traces: BTreeSet<String> = trials.map(|trial| trial.trace.to_string()).collect();
     let items = traces.into_iter().map(|trace| (ItemKind::Trace, trace));
