@@ -15,6 +15,8 @@ pub mod runner;
 pub mod trial;
 /// Evaluators of trials.
 pub mod evaluator;
+/// Evaluators of whole runs.
+pub mod run_evaluator;
 /// What an agent did on its way to an answer.
 pub mod trajectory;
 /// A run as a whole: scores, latency, cost.

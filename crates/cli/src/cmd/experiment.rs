@@ -152,8 +152,8 @@ struct ShownRun {
 async fn show(args: &NamedArgs) -> anyhow::Result<Outcome> {
     let shown = with_host(&args.host, HOLDER, async |host| {
         let experiment = host.show(&args.run).await?;
-        let trials = host.trials(&args.run).await?;
-        Ok(ShownRun { experiment, summary: text::summary(&trials), trials })
+        let (summary, trials) = (host.summary(&args.run).await?, host.trials(&args.run).await?);
+        Ok(ShownRun { experiment, summary, trials })
     });
     let text = |shown: &ShownRun| text::one(&shown.experiment, &shown.summary, &shown.trials);
     args.host.output.show(&shown.await?, text)?;

@@ -1,6 +1,11 @@
 //! Kinds of targets with their real parts: an app of `bedrock-agentcore` with a Strands agent, AWS's
 //! signatures as botocore computes them, the real `claude`, prompts on a scripted model.
 
+/// Sub-agents that are recorded elsewhere.
+mod sub_agents;
+/// Evaluators of whole runs.
+mod whole_runs;
+
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

@@ -172,6 +172,25 @@ pub struct TrialScore {
     pub cost: Option<f64>,
 }
 
+/// An answer of a run with what was asked and expected.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunAnswer {
+    pub trace: String,
+    pub input: Value,
+    pub output: Value,
+    pub expected_output: Value,
+    /// Bytes of these texts.
+    pub bytes: usize,
+}
+
+/// Answers of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunAnswers {
+    pub answers: Vec<RunAnswer>,
+    /// Where to go on; `None` at the end.
+    pub cursor: Option<String>,
+}
+
 /// What became of leases or results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeaseOutcome {

@@ -250,6 +250,14 @@ pub struct FinishRequest {
     pub results: Vec<TrialResultForm>,
 }
 
+/// Scores of a run as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunScoresRequest {
+    /// Those of its evaluators `run:…`; the same names again replace them.
+    pub scores: Vec<TrialScoreView>,
+}
+
 /// The result of one trial. Its trace, run item and scores are recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = TrialResult)]

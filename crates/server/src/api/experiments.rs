@@ -4,7 +4,8 @@ use axum::http::Uri;
 use ratchet_core::experiment::plan::{ExperimentPlan, PlannedTarget};
 use ratchet_remote::ratchet::experiments::{
     ClaimRequest, ClaimView, ExperimentRequest, ExperimentRunView, ExperimentsView, ExtendRequest,
-    FinishRequest, LeaseView, RenewRequest, RunComparisonView, RunSummaryView, TrialsView,
+    FinishRequest, LeaseView, RenewRequest, RunComparisonView, RunScoresRequest, RunSummaryView,
+    TrialsView,
 };
 use ratchet_stages::experiment::service::{ExperimentError, ExperimentService};
 use ratchet_stages::experiment::worker::ExperimentWorker;
@@ -30,6 +31,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(trials))
         .routes(routes!(summary))
         .routes(routes!(comparison))
+        .routes(routes!(score))
         .routes(routes!(extend))
         .routes(routes!(claim))
         .routes(routes!(renew))
@@ -237,6 +239,32 @@ pub(super) async fn comparison(
     let query: ComparisonQueryParams = asked(&uri)?;
     let comparison = service.compare(&query.before, &run, app.clock.now()).await?;
     Ok(Json(RunComparisonView { comparison }))
+}
+
+/// `POST /api/v1/projects/{project}/experiments/{run}/scores`: scores of a run as a whole, from its
+/// evaluators `run:…`.
+#[utoipa::path(
+    post,
+    path = "/api/v1/projects/{project}/experiments/{run}/scores",
+    tag = "Experiments",
+    params(
+        ProjectParam,
+        ("run" = String, Path, description = "Id or name of the run.")
+    ),
+    request_body = RunScoresRequest,
+    responses((status = 200, body = ExperimentRunView))
+)]
+pub(super) async fn score(
+    State(app): State<App>,
+    Member(caller): Member,
+    Path((project, run)): Path<(String, String)>,
+    JsonBody(request): JsonBody<RunScoresRequest>,
+) -> ApiResult<Json<ExperimentRunView>> {
+    let service = service(&app, &caller, &project)?;
+    let known = service.show(&run).await?;
+    let scores = request.scores.into_iter().map(Into::into).collect();
+    service.score_run(&run, scores, app.clock.now()).await?;
+    Ok(Json(known.into()))
 }
 
 /// `POST /api/v1/projects/{project}/experiments/{run}/extend`: adds repeats to a run, of all its items

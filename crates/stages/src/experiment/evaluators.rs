@@ -1,8 +1,10 @@
-//! Verdicts on answers: fixed rules, commands of the operator and judges, on the whole answer or on
-//! each sub-agent. The rules and the judge's request are those of online evaluators.
+//! Verdicts on answers: fixed rules, commands of the operator and judges, on the whole answer, on each
+//! sub-agent, or on the run. The rules and the judge's request are those of online evaluators.
 
 /// Verdicts of judges.
 mod accuracy;
+/// Scores of whole runs.
+mod run;
 /// What the agent recorded of its way to an answer.
 mod steps;
 
@@ -249,7 +251,9 @@ impl TrialEvaluators {
         answer: &StoredAnswer,
     ) -> Result<Option<TrialScore>, MissingVerdict> {
         let is_it = |one: &&TrialEvaluator| {
-            one.score_name() == score && !matches!(one, TrialEvaluator::EachAgent(_))
+            let is_of_answers =
+                !matches!(one, TrialEvaluator::EachAgent(_) | TrialEvaluator::Run(_));
+            one.score_name() == score && is_of_answers
         };
         let missing = |NoVerdict { reason, cost, .. }| MissingVerdict {
             name: score.to_owned(),
@@ -345,8 +349,10 @@ impl TrialEvaluators {
         let Some(expected) = expected.and_then(|agents| agents.get(&agent.name)) else {
             return Ok(None);
         };
-        // What worked on a cached answer is recorded in the trace of that answer.
-        let own = agent.observation.as_ref().filter(|_| trial.cached.is_none());
+        // What worked on a cached answer is recorded in the trace of that answer, and some sub-agents
+        // in traces of their own: their scores are on the item's trace.
+        let is_here = trial.cached.is_none() && agent.apart.is_none();
+        let own = agent.observation.as_ref().filter(|_| is_here);
         let observation = own.map(ToString::to_string);
         let name = format!("{}@{}", evaluator.score_name(), agent.name);
         let Some(output) = &agent.output else {
@@ -365,7 +371,9 @@ impl TrialEvaluators {
         };
         let verdict = self.verdict(evaluator, &judged).await?;
         Ok(verdict.map(|GivenVerdict { score, calls }| {
-            let score = TrialScore { name, observation, ..score };
+            let at = agent.apart.as_ref().map(|trace| format!(" (of trace {trace})"));
+            let comment = score.comment.map(|said| said + &at.unwrap_or_default());
+            let score = TrialScore { name, observation, comment, ..score };
             GivenVerdict { score, calls }
         }))
     }
@@ -387,14 +395,14 @@ impl TrialEvaluators {
                     None => Err(NoVerdict::unpaid("the judge is not open")),
                 }
             }
-            TrialEvaluator::EachAgent(_) => Ok(None),
+            TrialEvaluator::EachAgent(_) | TrialEvaluator::Run(_) => Ok(None),
         }
     }
 }
 
 /// The verdict on a call without an answer; there is no sub-agent to judge.
 fn without_answer(evaluator: &TrialEvaluator) -> Option<TrialScore> {
-    if matches!(evaluator, TrialEvaluator::EachAgent(_)) {
+    if matches!(evaluator, TrialEvaluator::EachAgent(_) | TrialEvaluator::Run(_)) {
         return None;
     }
     let comment = Some("the target did not answer".to_owned());
@@ -437,8 +445,19 @@ async fn of_code(
         CodeEvaluation::NotApplicable(_) => return Ok(None),
         CodeEvaluation::NeedsCommand(name) => name,
     };
-    let found = opened.and_then(|opened| Some((opened, opened.commands.get(&name)?)));
-    let (opened, words) = found.ok_or_else(|| NoVerdict::unpaid("there is no such command"))?;
+    let opened = opened.ok_or_else(|| NoVerdict::unpaid("there is no such command"))?;
+    let input = case.to_command_input().to_string();
+    run_command(opened, &name, input.as_bytes()).await.map(Some)
+}
+
+/// What a command of the operator says.
+async fn run_command(
+    opened: &OpenedEvaluators,
+    name: &str,
+    input: &[u8],
+) -> Result<CodeVerdict, NoVerdict> {
+    let words = opened.commands.get(name);
+    let words = words.ok_or_else(|| NoVerdict::unpaid("there is no such command"))?;
     let command = BoundedCommand {
         command: words.clone(),
         arguments: Vec::new(),
@@ -447,12 +466,11 @@ async fn of_code(
         max_output: COMMAND_OUTPUT,
         supervision: opened.supervision.clone(),
     };
-    let input = case.to_command_input().to_string();
-    let said = match command.run(input.as_bytes()).await {
+    let said = match command.run(input).await {
         Ok(printed) => CodeVerdict::from_command_output(&printed).map_err(|why| why.to_string()),
         Err(error) => Err(error.to_string()),
     };
-    said.map(Some).map_err(|why| {
+    said.map_err(|why| {
         warn!(evaluator = name, why, "the command has no verdict");
         NoVerdict::unpaid(why)
     })

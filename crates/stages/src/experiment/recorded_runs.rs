@@ -109,7 +109,7 @@ impl ExperimentService {
     }
 
     /// The id of a run, of ours or of another client.
-    async fn run_id(&self, run: &str) -> ServiceResult<String> {
+    pub(super) async fn run_id(&self, run: &str) -> ServiceResult<String> {
         match self.find(run).await {
             Err(ExperimentError::NotFound(_)) => Ok(self.recorded(run).await?.0.id),
             found => Ok(found?.id),

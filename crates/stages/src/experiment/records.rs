@@ -242,7 +242,9 @@ fn scores(
         if !score.value.is_finite() {
             return Err(invalid("scores", format!("{}: the value is not a number", score.name)));
         }
-        let id = ScoreId::parse(&format!("{}-{}", call.trace, score.name));
+        // A sub-agent may have worked several times.
+        let on = score.observation.as_ref().map(|of| format!("-{of}")).unwrap_or_default();
+        let id = ScoreId::parse(&format!("{}-{}{on}", call.trace, score.name));
         let id = id.map_err(|why| invalid("scores", why.to_string()))?;
         let target = match score.observation.as_deref().map(ObservationId::parse).transpose() {
             Ok(None) => ScoreTarget::Trace(call.trace.clone()),

@@ -121,7 +121,9 @@ impl ExperimentRunner {
                 }
             }
             if running.is_empty() && (is_stopping || is_over(&run)) {
-                return Ok(end_of(run, is_stopping));
+                let end = end_of(run, is_stopping);
+                self.judge_run(&end).await?;
+                return Ok(end);
             }
             let until_renewal = remaining(renewed_at, self.clock.now());
             let is_full = running.len() >= self.target.limits.concurrency || is_stopping;
@@ -150,6 +152,16 @@ impl ExperimentRunner {
                 renewed_at = self.clock.now();
             }
         }
+    }
+
+    /// Records the scores of a run whose trials are all finished.
+    async fn judge_run(&self, end: &RunEnd) -> Result<(), SiteError> {
+        let RunEnd::Done(run) = end else { return Ok(()) };
+        if !self.evaluators.judge_runs() {
+            return Ok(());
+        }
+        let scores = self.evaluators.judge_run(&self.host, run).await?;
+        self.host.score_run(&run.id, &scores, self.clock.now()).await
     }
 
     /// One trial: calls of the target until it answers, and the verdict. `None` if another runner

@@ -2,6 +2,7 @@ use ratchet_core::experiment::plan::ExperimentProgress;
 use ratchet_core::experiment::run_summary::{RunSummary, ScoreSummary};
 use ratchet_core::experiment::runner::TrialSummary;
 use ratchet_core::experiment::score_comparison::{ComparedItem, ComparedScore, ScoreComparison};
+use ratchet_stages::experiment::service::MAX_LISTED;
 use serde::Serialize;
 
 use crate::print::{one_line, table};
@@ -80,7 +81,11 @@ pub(super) fn list(runs: &[ExperimentProgress]) -> String {
     };
     let rows: Vec<_> = runs.iter().map(row).collect();
     let head = ["RUN", "DATASET", "TARGET", "STATE", "DONE", "FAULTS", "CALLS", "COST", "CREATED"];
-    table(head, &rows)
+    let mut text = table(head, &rows);
+    if runs.len() >= MAX_LISTED {
+        text.push_str(&format!("The newest {MAX_LISTED} runs; --dataset lists those of one.\n"));
+    }
+    text
 }
 
 /// A run with the summary of its trials.
@@ -91,14 +96,11 @@ pub(super) struct SummarisedRun {
     pub(super) summary: RunSummary,
 }
 
-/// Summarises the finished trials of a run.
-pub(super) fn summary(trials: &[TrialSummary]) -> RunSummary {
-    let finished = trials.iter().filter(|one| matches!(one.state.as_str(), "answered" | "fault"));
-    RunSummary::of(&finished.map(TrialSummary::facts).collect::<Vec<_>>())
-}
-
 fn summary_text(summary: &RunSummary) -> String {
     let mut text: String = summary.scores.iter().map(score_text).collect();
+    for score in &summary.run_scores {
+        text.push_str(&format!("{}: {:.3}, the whole run\n", one_line(&score.name), score.value));
+    }
     let latency = summary.latency_ms.as_ref();
     let latency =
         latency.map(|of| format!("p50 {} ms, p95 {} ms, max {} ms", of.p50, of.p95, of.max));

@@ -7,7 +7,7 @@ use axum::response::Redirect;
 use maud::{Markup, html};
 use ratchet_core::catalog::annotation::ItemKind;
 use ratchet_core::experiment::plan::ExperimentProgress;
-use ratchet_core::experiment::run_summary::RunSummary;
+use ratchet_core::experiment::run_summary::{RunScore, RunSummary};
 use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::experiment::service::recorded_view;
@@ -57,6 +57,8 @@ pub(super) async fn show(
         false => None,
     };
     let whole = whole.transpose().map_err(experiments::failed)?;
+    let of_run = experiments::service(&web, &ctx).run_scores(&id).await;
+    let of_run = of_run.map_err(experiments::failed)?;
     page.body = html! {
         script type="module" src=(assets::address("experiments.js")) {}
         @match ctx.params.get("done") {
@@ -71,6 +73,7 @@ pub(super) async fn show(
             } @else {
                 (means(&tries))
                 @if let Some(whole) = &whole { (verdicts(whole)) }
+                @if !of_run.is_empty() { (run_scores(&of_run)) }
                 (faults(&tries, (&dataset, &ctx)))
                 (answers(&tries, &items, (&run, &dataset, &ctx)))
             }
@@ -145,6 +148,19 @@ fn verdicts(whole: &RunSummary) -> Markup {
             @if let Some(latency) = &whole.latency_ms {
                 div { dt { "Latency per trial" } dd {
                     "p50 " (figure::duration(nanos(latency.p50))) ", p95 " (figure::duration(nanos(latency.p95)))
+                } }
+            }
+        }
+    }
+}
+
+/// Scores of the run as a whole.
+fn run_scores(scores: &[RunScore]) -> Markup {
+    html! {
+        dl.run-means {
+            @for score in scores {
+                div { dt { bdi { (elide(&score.name, 60)) } " " small.muted { "whole run" } } dd {
+                    span title=(elide(score.comment.as_deref().unwrap_or_default(), PREVIEW)) { (figure::number(score.value)) }
                 } }
             }
         }
