@@ -104,7 +104,7 @@ impl TargetTurn {
 }
 
 /// Sends a message to a target and records the turn: the question before the call, the answer after
-/// it. An answer that is streamed is heard as it comes. If the caller goes away, the call ends, and the
+/// it. An answer that is streamed is passed on as it comes. If the caller goes away, the call ends, and the
 /// turn stays without an answer.
 ///
 /// # Errors
@@ -114,7 +114,7 @@ pub async fn send(
     host: &TurnHost,
     target: &OpenTarget,
     request: TurnRequest<'_>,
-    (clock, heard): (&Clock, AnswerListener<'_>),
+    (clock, listener): (&Clock, AnswerListener<'_>),
 ) -> Result<TargetTurn, TurnError> {
     let history = History::of_kind(&target.identity.kind);
     let sent = conversation::input(&request.before, request.text, history)?;
@@ -141,7 +141,7 @@ pub async fn send(
         metadata: Value::Null,
         cached: None,
     };
-    let answered = target.call_heard(&trial, &call, heard).await.map_err(|fault| fault.why);
+    let answered = target.call_streamed(&trial, &call, listener).await.map_err(|fault| fault.why);
     let ended = clock.now().max(started);
     turn.end = Some((ended, answered.clone()));
     host.record(request.chat, &turn, ended).await?;

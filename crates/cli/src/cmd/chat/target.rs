@@ -46,7 +46,7 @@ struct TargetTalk<'a> {
     last: Option<(TargetTurn, Value)>,
     dataset: Option<String>,
     /// Whether the last answer was shown as it came.
-    was_heard: bool,
+    was_streamed: bool,
     args: &'a ChatArgs,
 }
 
@@ -66,8 +66,8 @@ pub(super) async fn run(args: &ChatArgs, named: &str) -> anyhow::Result<Outcome>
     };
     let chat = SessionId::parse(&Uuid::new_v4().to_string())?;
     let dataset = args.dataset.clone();
-    let (before, last, was_heard) = (Vec::new(), None, false);
-    let mut talk = TargetTalk { host, target, chat, before, last, dataset, was_heard, args };
+    let (before, last, was_streamed) = (Vec::new(), None, false);
+    let mut talk = TargetTalk { host, target, chat, before, last, dataset, was_streamed, args };
     let talked = match message {
         Some(message) => talk.once(&message).await,
         None => talk.converse(&mut StopSignals::listen()?).await,
@@ -150,7 +150,7 @@ impl TargetTalk<'_> {
         let turn = self.say(message).await?;
         if self.args.json {
             print(&line(&turn))?;
-        } else if let Some(answer) = turn.answer.as_ref().filter(|_| !self.was_heard) {
+        } else if let Some(answer) = turn.answer.as_ref().filter(|_| !self.was_streamed) {
             print(&format!("{answer}\n"))?;
         }
         match &turn.fault {
@@ -197,21 +197,21 @@ impl TargetTalk<'_> {
             TurnRequest { chat: &self.chat, before: self.before.clone(), text, person: None };
         let history = History::of_kind(&self.target.identity.kind);
         let sent = conversation::input(&self.before, text, history)?;
-        let was_heard = AtomicBool::new(false);
-        let heard = |part: &str| {
+        let was_streamed = AtomicBool::new(false);
+        let listener = |part: &str| {
             // A terminal that is gone is found out when the turn ends.
             if !part.is_empty() && print(&plain(part)).is_ok() {
-                was_heard.store(true, Ordering::Relaxed);
+                was_streamed.store(true, Ordering::Relaxed);
             }
         };
         let silent = |_: &str| {};
         // A program that reads the one answer gets it as it is.
         let is_whole = self.args.json || self.args.print.is_some() && !io::stdout().is_terminal();
-        let heard: AnswerListener<'_> = if is_whole { &silent } else { &heard };
-        let clock = (&Clock::System, heard);
+        let listener: AnswerListener<'_> = if is_whole { &silent } else { &listener };
+        let clock = (&Clock::System, listener);
         let turn = target_chat::send(&self.host, &self.target, request, clock).await;
-        self.was_heard = was_heard.into_inner();
-        if self.was_heard {
+        self.was_streamed = was_streamed.into_inner();
+        if self.was_streamed {
             print("\n")?;
         }
         let turn = turn?;
@@ -224,7 +224,7 @@ impl TargetTalk<'_> {
     fn show(&self, turn: anyhow::Result<TargetTurn>) -> anyhow::Result<()> {
         match turn {
             Ok(turn) if self.args.json => print(&line(&turn))?,
-            Ok(TargetTurn { answer: Some(_), .. }) if self.was_heard => {}
+            Ok(TargetTurn { answer: Some(_), .. }) if self.was_streamed => {}
             Ok(TargetTurn { answer: Some(answer), .. }) => print(&format!("{}\n", plain(&answer)))?,
             Ok(turn) => {
                 eprintln!("no answer: {}", plain(turn.fault.as_deref().unwrap_or("interrupted")));

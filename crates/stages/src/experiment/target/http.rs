@@ -101,9 +101,9 @@ impl HttpTarget {
         &self,
         trial: &TrialCall,
         trace: &CallTrace,
-        (limits, heard): (CallLimits, AnswerListener<'_>),
+        (limits, listener): (CallLimits, AnswerListener<'_>),
     ) -> Result<TargetAnswer, CallFault> {
-        let work = self.exchange(trial, trace, (limits.max_output_bytes, heard));
+        let work = self.exchange(trial, trace, (limits.max_output_bytes, listener));
         let seconds = limits.timeout.as_secs();
         let ended = tokio::time::timeout(limits.timeout, work).await;
         ended.map_err(|_| CallFault::transient(format!("no answer within {seconds} s")))?
@@ -113,7 +113,7 @@ impl HttpTarget {
         &self,
         trial: &TrialCall,
         trace: &CallTrace,
-        (max_bytes, heard): (usize, AnswerListener<'_>),
+        (max_bytes, listener): (usize, AnswerListener<'_>),
     ) -> Result<TargetAnswer, CallFault> {
         http::check_resolved(&self.url, &self.outbound)
             .await
@@ -143,7 +143,7 @@ impl HttpTarget {
             .and_then(|kind| kind.to_str().ok())
             .is_some_and(|kind| kind.starts_with("text/event-stream"));
         let text = match self.is_stream || is_events {
-            true => self.events(response, (max_bytes, heard)).await?,
+            true => self.events(response, (max_bytes, listener)).await?,
             false => self.whole(response, max_bytes).await?,
         };
         Ok(TargetAnswer { text, ..TargetAnswer::default() })
@@ -207,7 +207,7 @@ impl HttpTarget {
     async fn events(
         &self,
         mut response: Response,
-        (max_bytes, heard): (usize, AnswerListener<'_>),
+        (max_bytes, listener): (usize, AnswerListener<'_>),
     ) -> Result<String, CallFault> {
         let (mut reader, mut text, mut read) = (SseReader::default(), String::new(), 0);
         while let Some(piece) = response.chunk().await.map_err(unreached)? {
@@ -221,7 +221,7 @@ impl HttpTarget {
                 // Events without the output, such as the last one, are passed over.
                 let part = template::answer(&event.data, self.output.as_deref());
                 let part = part.unwrap_or_default();
-                heard(&part);
+                listener(&part);
                 text.push_str(&part);
             }
         }

@@ -4,7 +4,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::try_unfold;
-use ratchet_core::experiment::conversation::Exchange;
+use ratchet_core::experiment::conversation::{self, Exchange, History};
 use ratchet_core::id::SessionId;
 use ratchet_core::permit_pool::{NoPermit, Permit};
 use ratchet_stages::experiment::target::{AnswerListener, OpenTarget};
@@ -12,7 +12,7 @@ use ratchet_stages::experiment::target_chat::{self, TargetTurn, TurnError, TurnH
 use ratchet_stages::sink::LocalSink;
 use tokio::sync::mpsc;
 
-use super::{environments, parse};
+use super::{environments, parse, refused};
 use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
 use crate::pages::{experiments, targets};
@@ -66,31 +66,37 @@ impl Message {
             })?;
         let service = experiments::service(web, ctx);
         let open = worker.targets().open(&service, (target, environment), ctx.now).await;
+        let open = open.map_err(experiments::failed)?;
         let turns = target_chat::turns(&web.store, &ctx.project_id(), &chat).await?;
+        let before: Vec<Exchange> = turns.iter().filter_map(TargetTurn::exchange).collect();
+        let text = form.get("text").unwrap_or_default().to_owned();
+        // Before the response begins: what is refused later cannot be said any more.
+        let history = History::of_kind(&open.identity.kind);
+        conversation::input(&before, &text, history).map_err(|why| refused(why.into()))?;
         Ok(Self {
             web: web.clone(),
             chat,
-            target: open.map_err(experiments::failed)?,
+            target: open,
             host: TurnHost::Store(Box::new(LocalSink {
                 telemetry: web.store.telemetry.clone(),
                 catalog: ctx.viewer.catalog(web),
                 project: ctx.project_id(),
             })),
-            before: turns.iter().filter_map(TargetTurn::exchange).collect(),
-            text: form.get("text").unwrap_or_default().to_owned(),
+            before,
+            text,
             person: ctx.viewer.person().map(str::to_owned),
             _permit: permit,
         })
     }
 
-    pub(super) async fn send(self, heard: AnswerListener<'_>) -> Result<TargetTurn, TurnError> {
+    pub(super) async fn send(self, listener: AnswerListener<'_>) -> Result<TargetTurn, TurnError> {
         let request = TurnRequest {
             chat: &self.chat,
             before: self.before.clone(),
             text: &self.text,
             person: self.person.clone(),
         };
-        target_chat::send(&self.host, &self.target, request, (&self.web.clock, heard)).await
+        target_chat::send(&self.host, &self.target, request, (&self.web.clock, listener)).await
     }
 }
 
@@ -104,13 +110,13 @@ pub(super) async fn stream(
     PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
     let message = Message::read((&web, &ctx), (&target, &chat), &form).await?;
-    let (parts, heard) = mpsc::channel::<String>(PARTS);
+    let (sender, parts) = mpsc::channel::<String>(PARTS);
     let sending: Sending = Box::pin(async move {
         // A part that does not fit is shown with the whole turn.
-        let listener = move |part: &str| drop(parts.try_send(part.to_owned()));
+        let listener = move |part: &str| drop(sender.try_send(part.to_owned()));
         message.send(&listener).await
     });
-    let body = Body::from_stream(try_unfold(Some((sending, heard)), piece));
+    let body = Body::from_stream(try_unfold(Some((sending, parts)), piece));
     Ok((HEADERS, body).into_response())
 }
 
@@ -118,14 +124,14 @@ pub(super) async fn stream(
 async fn piece(
     state: Option<(Sending, mpsc::Receiver<String>)>,
 ) -> Result<Option<(Bytes, Option<(Sending, mpsc::Receiver<String>)>)>, TurnError> {
-    let Some((mut sending, mut heard)) = state else { return Ok(None) };
+    let Some((mut sending, mut parts)) = state else { return Ok(None) };
     tokio::select! {
         biased;
-        Some(part) = heard.recv() => Ok(Some((Bytes::from(part), Some((sending, heard))))),
+        Some(part) = parts.recv() => Ok(Some((Bytes::from(part), Some((sending, parts))))),
         turn = &mut sending => {
             turn?;
             let mut rest = String::new();
-            while let Ok(part) = heard.try_recv() {
+            while let Ok(part) = parts.try_recv() {
                 rest.push_str(&part);
             }
             Ok(Some((Bytes::from(rest), None)))
