@@ -15,9 +15,13 @@ pub mod runner;
 pub mod trial;
 /// Evaluators of trials.
 pub mod evaluator;
+/// Evaluators of whole runs.
+pub mod run_evaluator;
 /// What an agent did on its way to an answer.
 pub mod trajectory;
 /// A run as a whole: scores, latency, cost.
 pub mod run_summary;
+/// Two runs by each of their scores.
+pub mod score_comparison;
 /// Conversations with targets.
 pub mod conversation;

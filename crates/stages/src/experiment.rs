@@ -11,6 +11,10 @@ pub mod service;
 mod planned_trials;
 /// Runs of other clients, read from what they recorded.
 mod recorded_runs;
+/// Lists of runs.
+mod run_list;
+/// Scores of runs as a whole.
+mod run_scores;
 /// Runs and trials as the API shows them.
 mod views;
 /// The ends of trials.

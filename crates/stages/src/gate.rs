@@ -21,6 +21,10 @@ mod notice;
 mod planning;
 /// Recorded runs as outcomes.
 mod recorded;
+/// Two runs by each of their scores.
+mod run_comparison;
+/// The trials of a recorded run, one by one.
+mod run_trials;
 /// Answers of earlier runs, for a command with the judge.
 mod stored_answers;
 /// What the traces of regressed items say of the cause.
@@ -31,8 +35,10 @@ mod verdicts;
 mod simulation;
 
 use ratchet_core::experiment::plan::ExperimentPlan;
+use ratchet_core::gate::correction;
 use ratchet_core::gate::critical::PinnedItem;
 use ratchet_core::gate::decision::{CouldNotRun, GateEvidence, GateRule, Look, Verdict};
+use ratchet_core::gate::outcomes::ItemOutcomes;
 use ratchet_core::gate::report::{GateFacts, GateReport};
 use ratchet_core::gate::stored_answer::AnswerVerdict;
 use ratchet_core::payload::Json;
@@ -48,14 +54,18 @@ use ratchet_store::{Store, StoreError};
 
 use earlier::EarlierRun;
 use evaluator::{RunEvaluator, RunEvaluators};
-use items::DatasetItems;
 use lookup::{FoundBest, baseline, best, run};
 use recorded::{Reading, RecordedRun};
 
+pub use items::DatasetItems;
 pub use judged_again::answers_to_judge;
 pub use lookup::dataset;
 pub use planning::{GatePlan, plan};
-pub(crate) use recorded::scores_of_traces;
+pub use run_comparison::compare_runs;
+pub(crate) use run_trials::scores_of_traces;
+pub use run_trials::{
+    MAX_TRIALS, RunTrial, RunTrials, TrialScores, newest_correction, scores_by_trace,
+};
 pub use verdicts::{PromotableGate, promotable};
 
 /// Name of the baseline that is the run which users get.
@@ -159,7 +169,8 @@ async fn read(
     let before = earlier(context, found.run.as_ref(), (now, reading), &mut items).await?;
     let best_run = earlier(context, best.as_ref(), (now, reading), &mut items).await?;
     check_baseline(found.run.as_ref(), before.as_ref(), &score)?;
-    let pinned = pinned(context, (&dataset, &experiment), (&score, now), &mut items).await?;
+    let own = (&dataset, &experiment, run.items.as_slice());
+    let pinned = pinned(context, own, (&score, now), &mut items).await?;
     let facts = GateFacts {
         dataset: dataset.name.clone(),
         run: experiment.name.clone(),
@@ -299,14 +310,14 @@ async fn is_accepted(context: GateContext<'_>, run: &Experiment) -> Result<bool,
     Ok(newest.is_none_or(|gate| gate.verdict == Verdict::Pass))
 }
 
-/// Pinned items, with their trials in earlier runs that did not fail a gate.
+/// Pinned items, with their trials in earlier runs that did not fail a gate, as people corrected them.
 async fn pinned(
     context: GateContext<'_>,
-    (dataset, candidate): (&Dataset, &Experiment),
+    (dataset, candidate, own): (&Dataset, &Experiment, &[ItemOutcomes]),
     (score, now): (&str, Option<&RunEvaluator>),
     items: &mut DatasetItems<'_>,
 ) -> Result<Vec<PinnedItem>, GateError> {
-    let critical = items.critical();
+    let critical = items.critical().await?;
     if critical.is_empty() {
         return Ok(Vec::new());
     }
@@ -316,8 +327,7 @@ async fn pinned(
         name: None,
         paging: Paging::After { cursor: None, limit: HISTORY_RUNS },
     };
-    let mut pinned: Vec<PinnedItem> =
-        critical.iter().map(|item| PinnedItem { item: item.clone(), history: (0, 0) }).collect();
+    let mut history = Vec::new();
     for earlier in context.store.telemetry.runs(query).await?.rows {
         let is_earlier = earlier.id != candidate.id && earlier.created_at <= candidate.created_at;
         if !is_earlier || !is_accepted(context, &earlier).await? {
@@ -325,16 +335,14 @@ async fn pinned(
         }
         let reading = Reading { only: &critical, ..Reading::stored(score) };
         let read = EarlierRun::read(context, &earlier, now, reading, items).await?.run;
-        for pin in &mut pinned {
-            let same = read
-                .items
-                .iter()
-                .filter(|item| item.item == pin.item && item.version == items.current(&item.item));
-            for trial in same.flat_map(|item| &item.trials) {
-                pin.history.1 += 1;
-                pin.history.0 += usize::from(trial.value >= 0.5);
-            }
-        }
+        let current = |item: &ItemOutcomes| item.version == items.current(&item.item);
+        history.extend(read.items.into_iter().filter(current));
     }
-    Ok(pinned)
+    let history = correction::corrected(&history, own);
+    let pin = |item: String| {
+        let trials = || history.iter().filter(|of| of.item == item).flat_map(|of| &of.trials);
+        let right = trials().filter(|trial| trial.value >= 0.5).count();
+        PinnedItem { history: (right, trials().count()), item }
+    };
+    Ok(critical.into_iter().map(pin).collect())
 }

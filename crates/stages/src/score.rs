@@ -25,6 +25,8 @@ pub mod journal;
 /// A part of many, the same part each time.
 pub mod sample;
 mod outcome;
+/// Model calls of judges as traces of their own.
+pub(crate) mod judge_calls;
 /// Costs of judging.
 mod cost;
 /// One session, from its first look to its scores.

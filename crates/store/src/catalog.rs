@@ -117,9 +117,9 @@ pub use clock_mark::ClockMark;
 pub use comment::{Comment, CommentFilter, NewComment};
 pub use dataset::{Dataset, FieldUpdate, NewDataset, Schemas};
 pub use dataset_head::{DatasetItemHead, DatasetItemPreview};
-pub use dataset_history::DatasetMoment;
+pub use dataset_history::{DatasetMoment, ItemVersion};
 pub use dataset_item::{
-    Collected, DatasetItem, DatasetItemQuery, ItemVersion, ListedDatasetItem, NewDatasetItem,
+    Collected, DatasetItem, DatasetItemQuery, ListedDatasetItem, NewDatasetItem,
 };
 pub use document::{Document, DocumentKind, Documents};
 pub use evaluation::{

@@ -297,6 +297,10 @@ impl TelemetryDb {
         self.shared.readers.read(move |db| read::scores::list(db, &query)).await
     }
 
+    pub(crate) async fn score_values(&self, query: ScoreQuery) -> StoreResult<Page<Score>> {
+        self.shared.readers.read(move |db| read::scores::values(db, &query)).await
+    }
+
     pub(crate) async fn score(
         &self,
         project: ProjectId,
@@ -318,6 +322,15 @@ impl TelemetryDb {
         query: ExperimentQuery,
     ) -> StoreResult<Page<ExperimentSummary>> {
         self.shared.readers.read(move |db| read::experiments::list(db, &query)).await
+    }
+
+    pub(crate) async fn whole_experiment(
+        &self,
+        project: ProjectId,
+        experiment: Experiment,
+    ) -> StoreResult<Option<Experiment>> {
+        let read = move |db: &_| read::experiments::whole_experiment(db, &project, experiment);
+        self.shared.readers.read(read).await
     }
 
     pub(crate) async fn experiment_items(

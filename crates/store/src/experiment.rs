@@ -25,6 +25,16 @@ pub struct Experiment {
     pub created_at: Timestamp,
     /// When it was last updated.
     pub updated_at: Timestamp,
+    /// Whether description and metadata were left out of a list, because those before them are long.
+    pub is_cut: bool,
+}
+
+impl Experiment {
+    /// Returns the bytes of description and metadata.
+    pub fn text_bytes(&self) -> usize {
+        self.description.as_ref().map_or(0, String::len)
+            + self.metadata.as_ref().map_or(0, |json| json.as_str().len())
+    }
 }
 
 /// An experiment and its items in a time range.

@@ -227,6 +227,17 @@ impl Telemetry {
         }
     }
 
+    /// Returns matching scores like [`Telemetry::scores`], without comments and long metadata, and
+    /// with the beginning of long texts: for readers of many scores.
+    ///
+    /// # Errors
+    /// Fails on a malformed cursor or on a condition that does not fit its column.
+    pub async fn score_values(&self, query: ScoreQuery) -> StoreResult<Page<Score>> {
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.score_values(query).await,
+        }
+    }
+
     /// Returns a score, or `None`.
     ///
     /// # Errors

@@ -152,8 +152,8 @@ struct ShownRun {
 async fn show(args: &NamedArgs) -> anyhow::Result<Outcome> {
     let shown = with_host(&args.host, HOLDER, async |host| {
         let experiment = host.show(&args.run).await?;
-        let trials = host.trials(&args.run).await?;
-        Ok(ShownRun { experiment, summary: text::summary(&trials), trials })
+        let (summary, trials) = (host.summary(&args.run).await?, host.trials(&args.run).await?);
+        Ok(ShownRun { experiment, summary, trials })
     });
     let text = |shown: &ShownRun| text::one(&shown.experiment, &shown.summary, &shown.trials);
     args.host.output.show(&shown.await?, text)?;
@@ -162,8 +162,7 @@ async fn show(args: &NamedArgs) -> anyhow::Result<Outcome> {
 
 async fn compare(args: &CompareArgs) -> anyhow::Result<Outcome> {
     let compared = with_host(&args.host, HOLDER, async |host| {
-        let (before, after) = (host.trials(&args.before).await?, host.trials(&args.after).await?);
-        Ok(text::Comparison::of(&before, &after))
+        Ok(host.compare(&args.before, &args.after, Clock::System.now()).await?)
     });
     args.host.output.show(&compared.await?, text::comparison)?;
     Ok(Outcome::Done)

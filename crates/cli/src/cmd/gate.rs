@@ -170,7 +170,9 @@ fn evaluated_score(args: &GateArgs) -> Option<String> {
 
 fn first_evaluator(args: &GateArgs) -> Option<TrialEvaluator> {
     args.target.as_ref()?;
-    args.evaluators.first()?.parse().ok()
+    let read = args.evaluators.iter().filter_map(|text| text.parse().ok());
+    // A run as a whole decides nothing.
+    read.into_iter().find(|evaluator| !matches!(evaluator, TrialEvaluator::Run(_)))
 }
 
 fn no_dataset(args: &GateArgs, what: &str) -> anyhow::Result<Outcome> {

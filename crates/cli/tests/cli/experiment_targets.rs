@@ -1,6 +1,11 @@
 //! Kinds of targets with their real parts: an app of `bedrock-agentcore` with a Strands agent, AWS's
 //! signatures as botocore computes them, the real `claude`, prompts on a scripted model.
 
+/// Sub-agents that are recorded elsewhere.
+mod sub_agents;
+/// Evaluators of whole runs.
+mod whole_runs;
+
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -155,6 +160,25 @@ fn a_prompt_is_answered_by_a_model_and_judged_by_another() {
     let judge = asked.find(|text| text.contains("measured against") && text.contains("Portugal"));
     let judge = judge.unwrap();
     assert!(judge.contains("Lisbon") && judge.contains("evidence"), "{judge}");
+    calls_of_the_judge_are_traces(&setting, trace["id"].as_str().unwrap());
+}
+
+/// Each call of the judge is a trace with its cost, which the score leads to.
+fn calls_of_the_judge_are_traces(setting: &Setting, of: &str) {
+    let get = |path: &str| setting.running.send(http::get(path)).json();
+    let calls = get("/api/public/traces?environment=langfuse-llm-as-a-judge");
+    assert_eq!(calls["meta"]["totalItems"], 2, "{calls}");
+    let scores = get(&format!("/api/public/v2/scores?traceId={of}&name=experiment-accuracy"));
+    let score = &scores["data"][0];
+    let call = score["metadata"]["judge_trace"].as_str().unwrap();
+    let call = get(&format!("/api/public/traces/{call}"));
+    assert_eq!(call["metadata"]["target"], of, "{call}");
+    assert_eq!(call["metadata"]["score"], score["id"], "{call}");
+    let generation = &call["observations"][0];
+    assert_eq!(generation["type"], "GENERATION", "{generation}");
+    assert!(generation["model"].as_str().unwrap().contains("claude-sonnet-5"), "{generation}");
+    assert_eq!(call["totalCost"], score["metadata"]["ratchet.experiment.judge_cost"], "{call}");
+    assert!(call["input"][1]["content"].as_str().unwrap().contains("Lisbon"), "{call}");
 }
 
 #[test]

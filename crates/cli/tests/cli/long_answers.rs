@@ -158,3 +158,50 @@ fn runs_and_public_sessions_take_the_memory_of_a_few_records() {
         running.kill_hard();
     }
 }
+
+/// Lists of runs with long metadata and long scores, and an item with many long versions.
+#[test]
+fn lists_of_runs_and_versions_of_items_take_the_memory_of_a_few() {
+    let data = tempfile::tempdir().unwrap();
+    record(data.path(), 1, 1, |_| otlp::span(1, 1).lasting(1, 1_000));
+    let running = server(data.path()).args(["--no-auth"]).start();
+    let writer = Writer { server: &running };
+    let (runs, versions, long) = (60, 130, "x".repeat(3 * LONG));
+    writer.post("/api/public/v2/datasets", &json!({ "name": "d" }));
+    for nth in 0..versions {
+        let input = json!({ "nth": nth, "long": long });
+        let item = json!({ "datasetName": "d", "id": "i", "input": input });
+        writer.post("/api/public/dataset-items", &item);
+    }
+    let trace = otlp::trace_id(1);
+    for nth in 0..runs {
+        let item = json!({ "runName": format!("run {nth}"), "datasetItemId": "i",
+            "traceId": trace, "metadata": { "long": long } });
+        let run = writer.post("/api/public/dataset-run-items", &item);
+        let of_run = json!({ "datasetRunId": run["datasetRunId"], "name": "run", "value": 1,
+            "comment": long });
+        writer.post("/api/public/scores", &of_run);
+        let of_trace = json!({ "traceId": trace, "name": format!("score {nth}"), "value": 1,
+            "comment": long, "metadata": { "long": long } });
+        writer.post("/api/public/scores", &of_trace);
+    }
+    running.kill_hard();
+    let experiments = "/api/public/experiments?fromStartTime=1970-01-01T00:00:00Z&limit=100&\
+                       fields=core,metadata,scores";
+    let pages = format!("/project/{PROJECT}");
+    for (path, expected_bytes) in [
+        (experiments.to_owned(), 60 * 2 * 3 * LONG),
+        ("/api/public/datasets/d/runs?limit=100".to_owned(), 60 * 3 * LONG),
+        (format!("{pages}/experiments"), 0),
+        (format!("{pages}/datasets/d/runs"), 0),
+        (format!("{pages}/datasets/d/items/i"), 0),
+    ] {
+        let running = server(data.path()).args(["--no-auth"]).start();
+        let answer = check_memory(&running, &path, expected_bytes);
+        if path.starts_with("/api") {
+            let rows = answer.json()["data"].as_array().unwrap().len();
+            assert_eq!(rows, 60, "{path}: each of them once");
+        }
+        running.kill_hard();
+    }
+}

@@ -62,6 +62,11 @@ impl ScoreScale {
     pub fn share(&self, value: f64) -> f64 {
         ((value - self.least) / (self.greatest - self.least)).clamp(0.0, 1.0)
     }
+
+    /// Returns the value that is so far up the scale, from 0 to 1.
+    pub fn value(&self, share: f64) -> f64 {
+        self.least + share * (self.greatest - self.least)
+    }
 }
 
 /// What became of a run against another one.
@@ -77,6 +82,9 @@ pub struct RunComparison {
     pub mcnemar: Option<McNemar>,
     /// Items with a score that a person changed.
     pub corrected: usize,
+    /// Means of the items of the earlier and of the later run, as people corrected them; the earlier
+    /// run is without the items that were corrected in one run only.
+    pub means: [BTreeMap<String, f64>; 2],
 }
 
 impl RunComparison {
@@ -119,6 +127,7 @@ impl RunComparison {
             difference: bounds::difference(&pairing.differences(), TAIL),
             mcnemar: McNemar::of_pairing(&pairing),
             corrected: corrected.items,
+            means: [&corrected.before, &corrected.after].map(|run| item_means(run)),
             changes,
         }
     }
@@ -132,6 +141,10 @@ impl RunComparison {
 fn scored(items: &[ItemRun]) -> Vec<ItemOutcomes> {
     let with_trials = items.iter().filter(|item| !item.outcomes.trials.is_empty());
     with_trials.map(|item| item.outcomes.clone()).collect()
+}
+
+fn item_means(items: &[ItemOutcomes]) -> BTreeMap<String, f64> {
+    items.iter().map(|item| (item.item.clone(), item.mean())).collect()
 }
 
 fn names(items: &[ItemOutcomes]) -> BTreeSet<&str> {

@@ -1,12 +1,15 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::run_evaluator::{RunEvaluator, RunRule};
 use crate::judge::code_evaluator::{CODE_JUDGE, CodeEvaluator, InvalidEvaluator};
 
 /// The evaluator that has a judge compare the answer with the expected one.
 pub const ACCURACY: &str = "experiment-accuracy";
 /// The prefix of evaluators that judge each sub-agent.
 const EACH_AGENT: &str = "each-agent";
+/// The prefix of evaluators of whole runs.
+const RUN: &str = "run";
 /// The prompt of [`ACCURACY`].
 pub const ACCURACY_PROMPT: &str = include_str!("../../../../prompts/experiment-accuracy.md");
 /// The file that overrides it, in the data folder's `prompts`.
@@ -33,12 +36,14 @@ pub enum TrialEvaluator {
     /// Another evaluator judges each sub-agent's own answer, by the field of its name in `agents` of
     /// the expected output.
     EachAgent(Box<TrialEvaluator>),
+    /// The run as a whole, once its trials are finished.
+    Run(RunEvaluator),
 }
 
 /// Why a text names no evaluator of experiments.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTrialEvaluator {
-    #[error("{0}, {ACCURACY}:JUDGE, {EACH_AGENT}:EVALUATOR")]
+    #[error("{0}, {ACCURACY}:JUDGE, {EACH_AGENT}:EVALUATOR, {forms}", forms = RunEvaluator::FORMS)]
     Unknown(InvalidEvaluator),
     #[error(transparent)]
     Code(InvalidEvaluator),
@@ -47,6 +52,8 @@ pub enum InvalidTrialEvaluator {
          {ACCURACY}:connection:NAME"
     )]
     NoJudge,
+    #[error("evaluator {RUN}: {0:?} is none of {forms}", forms = RunEvaluator::FORMS)]
+    NotForRuns(String),
     #[error("evaluator {EACH_AGENT}: {0} cannot judge a sub-agent; use another evaluator")]
     NotForAgents(String),
 }
@@ -58,6 +65,7 @@ impl TrialEvaluator {
             Self::Code(code) => code.score_name(),
             Self::Accuracy { .. } => ACCURACY,
             Self::EachAgent(inner) => inner.score_name(),
+            Self::Run(run) => run.score_name(),
         }
     }
 
@@ -67,13 +75,16 @@ impl TrialEvaluator {
             Self::Code(code) => {
                 matches!(code, CodeEvaluator::Trajectory { .. } | CodeEvaluator::Routing { .. })
             }
-            Self::Accuracy { .. } => false,
+            Self::Accuracy { .. } | Self::Run(_) => false,
             Self::EachAgent(_) => true,
         }
     }
 
-    /// Returns whether a score is its, by the score's name: on a trace, or `NAME@AGENT` on a sub-agent.
+    /// Returns whether a score of a trial is its, by the score's name: on a trace, or `NAME@AGENT` on a sub-agent.
     pub fn gives(&self, score: &str) -> bool {
+        if matches!(self, Self::Run(_)) {
+            return false;
+        }
         let rest = score.strip_prefix(self.score_name());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
     }
@@ -84,6 +95,7 @@ impl TrialEvaluator {
             Self::Code(code) => format!("{CODE_JUDGE}{code}"),
             Self::Accuracy { judge } => judge.clone(),
             Self::EachAgent(inner) => inner.judge(),
+            Self::Run(run) => format!("{CODE_JUDGE}{RUN}:{run}"),
         }
     }
 
@@ -94,6 +106,10 @@ impl TrialEvaluator {
             Self::Code(_) => (None, None),
             Self::Accuracy { judge } => (Some(judge), None),
             Self::EachAgent(inner) => inner.needs(),
+            Self::Run(run) => match run.rule() {
+                RunRule::Command(name) => (None, Some(name)),
+                RunRule::Figure(..) => (None, None),
+            },
         }
     }
 }
@@ -106,12 +122,16 @@ impl FromStr for TrialEvaluator {
         match kind.trim() {
             ACCURACY if rest.trim().is_empty() => Err(InvalidTrialEvaluator::NoJudge),
             ACCURACY => Ok(Self::Accuracy { judge: rest.trim().to_owned() }),
+            RUN => match rest.trim().parse() {
+                Ok(run) => Ok(Self::Run(run)),
+                Err(()) => Err(InvalidTrialEvaluator::NotForRuns(rest.to_owned())),
+            },
             EACH_AGENT => {
                 let inner: Self = rest.parse()?;
                 let is_fit = match &inner {
                     Self::Code(code) => !matches!(code, CodeEvaluator::Routing { .. }),
                     Self::Accuracy { .. } => true,
-                    Self::EachAgent(_) => false,
+                    Self::EachAgent(_) | Self::Run(_) => false,
                 };
                 if is_fit {
                     return Ok(Self::EachAgent(Box::new(inner)));
@@ -132,6 +152,7 @@ impl fmt::Display for TrialEvaluator {
             Self::Code(code) => code.fmt(f),
             Self::Accuracy { judge } => write!(f, "{ACCURACY}:{judge}"),
             Self::EachAgent(inner) => write!(f, "{EACH_AGENT}:{inner}"),
+            Self::Run(run) => write!(f, "{RUN}:{run}"),
         }
     }
 }
@@ -165,6 +186,9 @@ mod tests {
             "experiment-accuracy:connection:ours:model",
             "each-agent:experiment-accuracy:offline",
             "each-agent:contains",
+            "run:mean:exact",
+            "run:passed:experiment-accuracy",
+            "run:command:tone",
         ] {
             let read: TrialEvaluator = text.parse().unwrap();
             assert_eq!(read.to_string().parse(), Ok(read), "{text}");
@@ -173,6 +197,9 @@ mod tests {
             ("experiment-accuracy", "name the judge"),
             ("each-agent:each-agent:exact", "cannot judge a sub-agent"),
             ("each-agent:routing", "cannot judge a sub-agent"),
+            ("each-agent:run:mean:exact", "cannot judge a sub-agent"),
+            ("run:median:exact", "run:mean:SCORE"),
+            ("run:command:", "run:command:NAME"),
             ("magic", "experiment-accuracy:JUDGE"),
             ("regex:(", "regex"),
         ] {

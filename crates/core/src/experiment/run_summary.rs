@@ -44,6 +44,17 @@ pub struct RunSummary {
     pub unpriced: usize,
     /// By name.
     pub scores: Vec<ScoreSummary>,
+    /// Scores of the run as a whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub run_scores: Vec<RunScore>,
+}
+
+/// A score of a run as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunScore {
+    pub name: String,
+    pub value: f64,
+    pub comment: Option<String>,
 }
 
 /// Percentiles of latencies, by the nearest rank.
@@ -97,6 +108,7 @@ impl RunSummary {
             cost: (!costs.is_empty()).then(|| costs.iter().sum()),
             unpriced: trials.len() - costs.len(),
             scores: scores(trials),
+            run_scores: Vec::new(),
         }
     }
 }

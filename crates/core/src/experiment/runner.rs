@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -103,6 +105,27 @@ pub struct TrialResult {
     pub scores: Vec<TrialScore>,
     /// Evaluators that failed: there is an answer, and no verdict on it.
     pub not_judged: Vec<MissingVerdict>,
+    /// Model calls of judges that were answered.
+    pub judge_calls: Vec<JudgeCall>,
+}
+
+/// A model call of a judge, which becomes a trace of its own.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JudgeCall {
+    /// Name of the score that it was for.
+    pub score: String,
+    pub model: String,
+    /// What the judge was sent: messages with `role` and `content`.
+    pub messages: Value,
+    /// What it answered.
+    pub output: String,
+    /// Tokens by kind.
+    pub usage: BTreeMap<String, u64>,
+    /// In US dollars; `None` if it is unknown.
+    pub cost: Option<f64>,
+    /// RFC 3339.
+    pub started_at: String,
+    pub ended_at: String,
 }
 
 /// A call of a tool that a target reports with its answer.
@@ -147,6 +170,25 @@ pub struct TrialScore {
     /// What the judge cost, in US dollars; null without a judge, or if it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
+}
+
+/// An answer of a run with what was asked and expected.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunAnswer {
+    pub trace: String,
+    pub input: Value,
+    pub output: Value,
+    pub expected_output: Value,
+    /// Bytes of these texts.
+    pub bytes: usize,
+}
+
+/// Answers of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunAnswers {
+    pub answers: Vec<RunAnswer>,
+    /// Where to go on; `None` at the end.
+    pub cursor: Option<String>,
 }
 
 /// What became of leases or results.

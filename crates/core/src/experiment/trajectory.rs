@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::runner::ReportedCall;
-use crate::id::ObservationId;
+use crate::id::{ObservationId, TraceId};
 use crate::judge::code_evaluator::EvaluatedCall;
 use crate::payload::Payload;
 use crate::record::observation::{Observation, ObservationKind};
@@ -36,6 +36,8 @@ pub struct SubAgent {
     pub name: String,
     /// Where it is recorded, if it is.
     pub observation: Option<ObservationId>,
+    /// The trace that it has of its own; `None` within that of the agent.
+    pub apart: Option<TraceId>,
     pub input: Value,
     pub output: Option<String>,
     /// Calls of tools below it.
@@ -70,6 +72,7 @@ impl Trajectory {
         let agent = |(name, top): (String, &Observation)| SubAgent {
             name,
             observation: Some(top.id.clone()),
+            apart: None,
             input: input(top).unwrap_or_default(),
             output: output(top),
             calls: steps
@@ -110,6 +113,7 @@ impl Trajectory {
             Some(SubAgent {
                 name: started_agent(&reported(top))?,
                 observation: observation(&top.id),
+                apart: None,
                 input: top.input.clone(),
                 output: top.output.as_ref().map(|text| text.trim_end().to_owned()),
                 calls: below.map(reported).collect(),
@@ -119,6 +123,28 @@ impl Trajectory {
             agents: calls.iter().filter_map(agent).collect(),
             calls: calls.iter().map(reported).collect(),
         }
+    }
+}
+
+impl SubAgent {
+    /// Reads a sub-agent that has a trace of its own: its top span is what it was asked and said. `None`
+    /// as long as that has not ended.
+    pub fn of_trace(trace: &TraceId, name: Option<&str>, steps: &[Observation]) -> Option<Self> {
+        let mut steps: Vec<&Observation> = steps.iter().collect();
+        steps.sort_by(|one, other| (one.start, &one.id).cmp(&(other.start, &other.id)));
+        let is_below =
+            |step: &Observation| steps.iter().any(|other| step.parent.as_ref() == Some(&other.id));
+        let top = steps.iter().copied().find(|step| !is_below(step))?;
+        let of_agent = (top.kind == ObservationKind::Agent).then(|| agent_name(top));
+        top.end?;
+        Some(Self {
+            name: of_agent.or_else(|| name.map(str::to_owned)).unwrap_or_else(|| agent_name(top)),
+            observation: Some(top.id.clone()),
+            apart: Some(trace.clone()),
+            input: input(top).unwrap_or_default(),
+            output: output(top),
+            calls: steps.iter().filter_map(|step| tool(step)).collect(),
+        })
     }
 }
 

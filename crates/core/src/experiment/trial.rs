@@ -1,6 +1,6 @@
 use sha2::{Digest, Sha256};
 
-use crate::id::{IdError, ObservationId, TraceId};
+use crate::id::{IdError, ObservationId, SessionId, TraceId};
 
 /// The number of digits of an item's position in the id of its trial, so that ids sort by position.
 const POSITION_DIGITS: usize = 8;
@@ -67,6 +67,18 @@ impl CallTrace {
     pub fn step(&self, call: &str) -> Result<ObservationId, IdError> {
         let digest = Sha256::digest(format!("ratchet-step\n{}\n{call}", self.trace));
         ObservationId::from_otel(digest.get(..SPAN_BYTES).unwrap_or_default())
+    }
+
+    /// Returns the sessions that a target can name its traces by: that which it was given, also as
+    /// agents of AgentCore get it.
+    pub fn sessions(&self) -> Vec<SessionId> {
+        let given = [self.session.clone(), self.agentcore_session()];
+        given.iter().filter_map(|session| SessionId::parse(session).ok()).collect()
+    }
+
+    /// Returns the session as AgentCore wants it, with at least 33 characters.
+    pub fn agentcore_session(&self) -> String {
+        format!("ratchet-{}", self.session)
     }
 
     /// Returns the `traceparent` header that makes spans of a target join the trace.

@@ -40,6 +40,11 @@ pub fn apply(before: &[ItemOutcomes], after: &[ItemOutcomes]) -> Corrected {
     }
 }
 
+/// Returns outcomes as people corrected them, there or in another run with the same output.
+pub fn corrected(items: &[ItemOutcomes], other: &[ItemOutcomes]) -> Vec<ItemOutcomes> {
+    correct(items, &known(items.iter().chain(other))).items
+}
+
 type Known = BTreeMap<(String, String), f64>;
 
 /// People's scores by item and output.
@@ -113,6 +118,19 @@ mod tests {
         assert_eq!((corrected.items, corrected.one_sided), (1, 1));
         assert!(corrected.before.is_empty(), "no pair is left");
         assert_eq!(corrected.after[0].mean(), 1.0);
+    }
+
+    #[test]
+    fn a_history_is_corrected_by_what_people_say_of_the_same_output_elsewhere() {
+        let history = [
+            item("a", 1.0, "rome", Some(0.0)),
+            item("a", 1.0, "rome", None),
+            item("a", 0.0, "paris", None),
+            item("a", 1.0, "oslo", None),
+        ];
+        let corrected = corrected(&history, &[item("a", 0.0, "paris", Some(1.0))]);
+        let means: Vec<f64> = corrected.iter().map(ItemOutcomes::mean).collect();
+        assert_eq!(means, [0.0, 0.0, 1.0, 1.0]);
     }
 
     #[test]

@@ -32,6 +32,13 @@ impl Trial {
     pub const fn scored(value: f64) -> Self {
         Self { value, corrected: None, is_fault: false, output: None, trace: None }
     }
+
+    /// A trial as it counts: a fault is wrong, and where only a person judged, that is the score;
+    /// `None` without any score.
+    pub fn counted(judged: Option<f64>, corrected: Option<f64>, is_fault: bool) -> Option<Self> {
+        let value = if is_fault { 0.0 } else { judged.or(corrected)? };
+        Some(Self { corrected, is_fault, ..Self::scored(value) })
+    }
 }
 
 /// The trials of one item in a run.

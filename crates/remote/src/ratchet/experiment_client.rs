@@ -1,15 +1,20 @@
 use ratchet_core::experiment::plan::{AddedRepeats, ExperimentPlan, ExperimentProgress};
 use ratchet_core::experiment::run_summary::RunSummary;
 use ratchet_core::experiment::runner::{
-    ClaimOrder, ClaimedTrials, LeaseOutcome, LeaseRenewals, TrialResult, TrialsPage,
+    ClaimOrder, ClaimedTrials, LeaseOutcome, LeaseRenewals, RunAnswer, RunAnswers, TrialResult,
+    TrialScore, TrialsPage,
 };
+use ratchet_core::experiment::score_comparison::ScoreComparison;
 
 use super::convert::converted;
 use super::experiments::{
     ClaimRequest, ClaimView, ExperimentRequest, ExperimentRunView, ExperimentsView, ExtendRequest,
-    FinishRequest, LeaseView, RenewRequest, RunSummaryView, TrialsView,
+    FinishRequest, LeaseView, RenewRequest, RunComparisonView, RunScoresRequest, RunSummaryView,
+    TrialsView,
 };
 use super::{RatchetClient, RatchetResult};
+use crate::langfuse::wire::experiment::{ExperimentItemView, ExperimentItems};
+use crate::langfuse::wire::maybe::Maybe;
 
 /// Experiments of a project.
 impl RatchetClient {
@@ -136,6 +141,57 @@ impl RatchetClient {
         Ok(view.summary)
     }
 
+    /// Records scores of a run as a whole.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be reached or refuses.
+    pub async fn score_run(
+        &self,
+        (project, run): (&str, &str),
+        scores: &[TrialScore],
+    ) -> RatchetResult<()> {
+        let path = ["v1", "projects", project, "experiments", run, "scores"];
+        let request = RunScoresRequest { scores: converted(scores.to_vec()) };
+        let _: ExperimentRunView = self.post(&path, &request).await?;
+        Ok(())
+    }
+
+    /// Returns answers of a run by its id, with what was asked and expected.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be reached or refuses.
+    pub async fn run_answers(
+        &self,
+        run: &str,
+        cursor: Option<String>,
+    ) -> RatchetResult<RunAnswers> {
+        let mut query = vec![
+            ("experimentId", run.to_owned()),
+            ("fromStartTime", "1970-01-01T00:00:00Z".to_owned()),
+            ("fields", "core,io".to_owned()),
+            ("limit", "100".to_owned()),
+        ];
+        query.extend(cursor.map(|cursor| ("cursor", cursor)));
+        let page: ExperimentItems = self.get_with(&["public", "experiment-items"], &query).await?;
+        let answers = page.data.into_iter().map(answer).collect();
+        Ok(RunAnswers { answers, cursor: page.meta.cursor })
+    }
+
+    /// Compares an earlier run with a later one.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be reached or refuses.
+    pub async fn compare_experiments(
+        &self,
+        project: &str,
+        [before, after]: [&str; 2],
+    ) -> RatchetResult<ScoreComparison> {
+        let path = ["v1", "projects", project, "experiments", after, "comparison"];
+        let query = [("before", before.to_owned())];
+        let view: RunComparisonView = self.get_with(&path, &query).await?;
+        Ok(view.comparison)
+    }
+
     /// Returns trials of a run in their order, from a cursor on.
     ///
     /// # Errors
@@ -151,4 +207,12 @@ impl RatchetClient {
         let view: TrialsView = self.get_with(&path, &query).await?;
         Ok(view.into())
     }
+}
+
+fn answer(item: ExperimentItemView) -> RunAnswer {
+    let texts = [item.input, item.output, item.expected_output].map(Maybe::value);
+    let bytes = texts.iter().flatten().map(|raw| raw.get().len()).sum();
+    let [input, output, expected_output] = texts
+        .map(|raw| raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default());
+    RunAnswer { trace: item.trace_id, input, output, expected_output, bytes }
 }

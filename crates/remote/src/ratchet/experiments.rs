@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ratchet_core::experiment::run_summary::RunSummary;
+use ratchet_core::experiment::score_comparison::ScoreComparison;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -249,6 +250,14 @@ pub struct FinishRequest {
     pub results: Vec<TrialResultForm>,
 }
 
+/// Scores of a run as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunScoresRequest {
+    /// Those of its evaluators `run:…`; the same names again replace them.
+    pub scores: Vec<TrialScoreView>,
+}
+
 /// The result of one trial. Its trace, run item and scores are recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = TrialResult)]
@@ -284,6 +293,9 @@ pub struct TrialResultForm {
     /// Evaluators that failed: there is an answer, and no verdict on it.
     #[serde(default)]
     pub not_judged: Vec<MissingVerdictView>,
+    /// Model calls of judges that were answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judge_calls: Vec<JudgeCallView>,
 }
 
 /// A call of a tool that a target reports with its answer.
@@ -307,6 +319,29 @@ pub struct ReportedCallForm {
     pub started_ms: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_ms: Option<u64>,
+}
+
+/// A model call of a judge, which becomes a trace of its own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = JudgeCall)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct JudgeCallView {
+    /// Name of the score that it was for.
+    pub score: String,
+    pub model: String,
+    /// What the judge was sent: messages with `role` and `content`.
+    pub messages: Value,
+    /// What it answered.
+    pub output: String,
+    /// Tokens by kind.
+    #[serde(default)]
+    pub usage: BTreeMap<String, u64>,
+    /// In US dollars; null if it is unknown.
+    pub cost: Option<f64>,
+    /// RFC 3339.
+    pub started_at: String,
+    /// RFC 3339.
+    pub ended_at: String,
 }
 
 /// An evaluator that failed to judge an answer.
@@ -365,6 +400,15 @@ pub struct RunSummaryView {
     /// latency and cost.
     #[schema(value_type = Object)]
     pub summary: RunSummary,
+}
+
+/// Two runs by each of their scores.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RunComparisonView {
+    /// `scores` with the paired difference of each over unchanged items, its 95% interval, and how
+    /// many items people corrected; `items` with both means; `unpaired`.
+    #[schema(value_type = Object)]
+    pub comparison: ScoreComparison,
 }
 
 /// What is known of a trial.

@@ -4,7 +4,8 @@ use axum::http::Uri;
 use ratchet_core::experiment::plan::{ExperimentPlan, PlannedTarget};
 use ratchet_remote::ratchet::experiments::{
     ClaimRequest, ClaimView, ExperimentRequest, ExperimentRunView, ExperimentsView, ExtendRequest,
-    FinishRequest, LeaseView, RenewRequest, RunSummaryView, TrialsView,
+    FinishRequest, LeaseView, RenewRequest, RunComparisonView, RunScoresRequest, RunSummaryView,
+    TrialsView,
 };
 use ratchet_stages::experiment::service::{ExperimentError, ExperimentService};
 use ratchet_stages::experiment::worker::ExperimentWorker;
@@ -29,6 +30,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(show))
         .routes(routes!(trials))
         .routes(routes!(summary))
+        .routes(routes!(comparison))
+        .routes(routes!(score))
         .routes(routes!(extend))
         .routes(routes!(claim))
         .routes(routes!(renew))
@@ -54,6 +57,15 @@ pub(super) struct TrialQueryParams {
     cursor: Option<String>,
     /// From 1 to 1000; 50 by default.
     limit: Option<u64>,
+}
+
+/// Which run is compared with.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ComparisonQueryParams {
+    /// Name or id of the earlier run.
+    before: String,
 }
 
 impl From<ExperimentError> for ApiError {
@@ -202,6 +214,57 @@ pub(super) async fn summary(
 ) -> ApiResult<Json<RunSummaryView>> {
     let summary = service(&app, &caller, &project)?.summary(&run).await?;
     Ok(Json(RunSummaryView { summary }))
+}
+
+/// `GET /api/v1/projects/{project}/experiments/{run}/comparison`: a run against an earlier one, by
+/// each of their scores, as people corrected them.
+#[utoipa::path(
+    get,
+    path = "/api/v1/projects/{project}/experiments/{run}/comparison",
+    tag = "Experiments",
+    params(
+        ProjectParam,
+        ("run" = String, Path, description = "Name or id of the later run."),
+        ComparisonQueryParams
+    ),
+    responses((status = 200, body = RunComparisonView))
+)]
+pub(super) async fn comparison(
+    State(app): State<App>,
+    Reader(caller): Reader,
+    Path((project, run)): Path<(String, String)>,
+    uri: Uri,
+) -> ApiResult<Json<RunComparisonView>> {
+    let service = service(&app, &caller, &project)?;
+    let query: ComparisonQueryParams = asked(&uri)?;
+    let comparison = service.compare(&query.before, &run, app.clock.now()).await?;
+    Ok(Json(RunComparisonView { comparison }))
+}
+
+/// `POST /api/v1/projects/{project}/experiments/{run}/scores`: scores of a run as a whole, from its
+/// evaluators `run:…`.
+#[utoipa::path(
+    post,
+    path = "/api/v1/projects/{project}/experiments/{run}/scores",
+    tag = "Experiments",
+    params(
+        ProjectParam,
+        ("run" = String, Path, description = "Id or name of the run.")
+    ),
+    request_body = RunScoresRequest,
+    responses((status = 200, body = ExperimentRunView))
+)]
+pub(super) async fn score(
+    State(app): State<App>,
+    Member(caller): Member,
+    Path((project, run)): Path<(String, String)>,
+    JsonBody(request): JsonBody<RunScoresRequest>,
+) -> ApiResult<Json<ExperimentRunView>> {
+    let service = service(&app, &caller, &project)?;
+    let known = service.show(&run).await?;
+    let scores = request.scores.into_iter().map(Into::into).collect();
+    service.score_run(&run, scores, app.clock.now()).await?;
+    Ok(Json(known.into()))
 }
 
 /// `POST /api/v1/projects/{project}/experiments/{run}/extend`: adds repeats to a run, of all its items

@@ -1,5 +1,9 @@
+/// The runs of a page.
+mod run_writer;
+
 use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use ratchet_core::catalog::dataset::{DatasetStatus, check_name, run_id};
 use ratchet_core::catalog::experiment::{ExperimentItem, ExperimentMetadata};
 use ratchet_core::id::{Id, ObservationId, TraceId};
@@ -23,10 +27,11 @@ use ratchet_store::telemetry::Batch;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use self::run_writer::RunWriter;
 use super::json_fields::{JsonFields, kept};
 use super::params::{PageParams, Params, meta};
 use super::path::PathOf;
-use super::{dataset_items, datasets, response};
+use super::{dataset_items, datasets, page_stream, response};
 use crate::app::App;
 use crate::auth::{Member, Reader, Recorder};
 use crate::error::{ApiError, ApiResult};
@@ -55,19 +60,20 @@ pub(super) async fn list(
     Reader(caller): Reader,
     PathOf(name): PathOf<String>,
     mut params: Params,
-) -> ApiResult<Json<Paged<DatasetRunView>>> {
+) -> ApiResult<Response> {
     let page = params.page();
     params.finish()?;
     let dataset = datasets::find(&app, &caller.project, name).await?;
     let query = RunQuery {
-        project: caller.project,
+        project: caller.project.clone(),
         dataset: dataset.id.clone(),
         name: None,
         paging: Paging::Numbered(page),
     };
     let found = app.store.telemetry.runs(query).await?;
-    let data = found.rows.into_iter().map(|run| view(run, &dataset)).collect();
-    Ok(Json(Paged { data, meta: meta(page, found.total) }))
+    let empty = Paged::<DatasetRunView> { data: Vec::new(), meta: meta(page, found.total) };
+    let writer = RunWriter { app: app.clone(), project: caller.project, dataset };
+    page_stream::respond(app, writer, found.rows, empty).await
 }
 
 /// `GET /api/public/datasets/{name}/runs/{run}`: one run with all its items, newest first.

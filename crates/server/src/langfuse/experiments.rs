@@ -1,29 +1,27 @@
 //! Experiments, recorded by spans or by an older client.
 
+/// The experiments of a page, however long their metadata.
+mod experiment_writer;
 /// The items of a page, however long.
 mod item_writer;
 /// Query parameters and field groups.
 mod query;
 
-use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use ratchet_core::payload::Json as JsonText;
 use ratchet_core::record::score::Score;
-use ratchet_remote::langfuse::wire::experiment::{
-    ExperimentItems, ExperimentView, Experiments, ExperimentsMeta,
-};
+use ratchet_remote::langfuse::wire::experiment::{ExperimentItems, Experiments, ExperimentsMeta};
 use ratchet_remote::langfuse::wire::json::{Raw, raw};
-use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_remote::langfuse::wire::score::v3::TypedScore;
-use ratchet_store::experiment::ExperimentSummary;
 use ratchet_store::project::ProjectId;
-use ratchet_store::query::{PageNumber, Paging, ScoreQuery, ScoresOn, TimeRange};
+use ratchet_store::query::{Page, Paging, ScoreQuery, ScoresOn, TimeRange};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use self::experiment_writer::{ExperimentRow, ExperimentWriter};
 use self::item_writer::{ExperimentItemRow, ExperimentItemWriter};
-use self::query::{Group, SliceParams};
+use self::query::SliceParams;
 use super::page_stream;
 use super::params::Params;
 use crate::app::App;
@@ -57,20 +55,18 @@ pub(super) async fn list(
     State(app): State<App>,
     Reader(caller): Reader,
     params: Params,
-) -> ApiResult<Json<Experiments>> {
+) -> ApiResult<Response> {
     let asked = query::experiments(caller.project.clone(), params)?;
     let found = app.store.telemetry.experiments(asked.query).await?;
-    let mut data = Vec::with_capacity(found.rows.len());
-    for summary in found.rows {
-        let mut view = view(&summary, &asked.groups);
-        if asked.groups.contains(&Group::Scores) {
-            let on = ScoresOn::DatasetRun(summary.experiment.id);
-            let scores = scores(&app, &caller.project, on, asked.score_limit).await?;
-            view.scores = Some(scores.iter().map(|score| typed(score, &caller.project)).collect());
-        }
-        data.push(view);
-    }
-    Ok(Json(Experiments { data, meta: ExperimentsMeta { cursor: found.cursor } }))
+    let rows = found.rows.into_iter().map(|summary| ExperimentRow { summary, scores: None });
+    let meta = ExperimentsMeta { cursor: found.cursor };
+    let writer = ExperimentWriter {
+        app: app.clone(),
+        project: caller.project,
+        groups: asked.groups,
+        score_limit: asked.score_limit,
+    };
+    page_stream::respond(app, writer, rows.collect(), Experiments { data: Vec::new(), meta }).await
 }
 
 /// `GET /api/public/experiment-items`: the items of experiments, newest first.
@@ -114,35 +110,25 @@ pub(super) async fn items(
     page_stream::respond(app, writer, rows, ExperimentItems { data: Vec::new(), meta }).await
 }
 
-async fn scores(app: &App, project: &ProjectId, on: ScoresOn, limit: u64) -> ApiResult<Vec<Score>> {
+/// A page of the scores of an experiment or of a trace, newest first.
+async fn scores(
+    app: &App,
+    project: &ProjectId,
+    on: ScoresOn,
+    (cursor, limit): (Option<String>, u64),
+) -> ApiResult<Page<Score>> {
     let query = ScoreQuery {
         project: project.clone(),
         range: TimeRange::default(),
         on,
         conditions: Vec::new(),
-        paging: Paging::Numbered(PageNumber { page: 1, limit }),
+        paging: Paging::After { cursor, limit },
     };
-    Ok(app.store.telemetry.scores(query).await?.rows)
+    Ok(app.store.telemetry.scores(query).await?)
 }
 
 fn typed(score: &Score, project: &ProjectId) -> TypedScore {
     TypedScore::new(score, project.as_str()).with_details(score).with_subject(score)
-}
-
-fn view(summary: &ExperimentSummary, groups: &[Group]) -> ExperimentView {
-    let experiment = &summary.experiment;
-    let metadata = || Maybe::or_null(experiment.metadata.as_ref().and_then(raw_object));
-    ExperimentView {
-        id: experiment.id.clone(),
-        name: experiment.name.clone(),
-        description: experiment.description.clone(),
-        start_time: summary.start.into(),
-        end_time: summary.end.into(),
-        item_count: summary.items,
-        dataset_id: experiment.dataset.clone(),
-        metadata: if groups.contains(&Group::Metadata) { metadata() } else { Maybe::Absent },
-        scores: None,
-    }
 }
 
 /// Metadata that is an object; clients read nothing else here.

@@ -1,8 +1,10 @@
-//! Verdicts on answers: fixed rules, commands of the operator and judges, on the whole answer or on
-//! each sub-agent. The rules and the judge's request are those of online evaluators.
+//! Verdicts on answers: fixed rules, commands of the operator and judges, on the whole answer, on each
+//! sub-agent, or on the run. The rules and the judge's request are those of online evaluators.
 
 /// Verdicts of judges.
 mod accuracy;
+/// Scores of whole runs.
+mod run;
 /// What the agent recorded of its way to an answer.
 mod steps;
 
@@ -18,7 +20,7 @@ use ratchet_agent::judge::{DefaultModels, JudgeName, JudgeNameError};
 use ratchet_core::experiment::evaluator::{
     ACCURACY_FILE, ACCURACY_PROMPT, InvalidTrialEvaluator, TrialEvaluator,
 };
-use ratchet_core::experiment::runner::{MissingVerdict, TrialCall, TrialScore};
+use ratchet_core::experiment::runner::{JudgeCall, MissingVerdict, TrialCall, TrialScore};
 use ratchet_core::experiment::trajectory::{CalledTool, SubAgent, Trajectory};
 use ratchet_core::experiment::trial::CallTrace;
 use ratchet_core::gate::stored_answer::StoredAnswer;
@@ -120,13 +122,21 @@ pub struct TrialJudgement {
     pub scores: Vec<TrialScore>,
     /// Evaluators that failed. One that does not apply to an item is not among them.
     pub not_judged: Vec<MissingVerdict>,
+    /// Model calls of judges that were answered.
+    pub calls: Vec<JudgeCall>,
 }
 
 impl TrialJudgement {
     fn add(&mut self, name: &str, verdict: VerdictResult) {
+        let of_score = |call: JudgeCall| JudgeCall { score: name.to_owned(), ..call };
         match verdict {
-            Ok(score) => self.scores.extend(score),
-            Err(NoVerdict { reason, cost }) => {
+            Ok(None) => {}
+            Ok(Some(GivenVerdict { score, calls })) => {
+                self.scores.push(score);
+                self.calls.extend(calls.into_iter().map(of_score));
+            }
+            Err(NoVerdict { reason, cost, calls }) => {
+                self.calls.extend(calls.into_iter().map(of_score));
                 self.not_judged.push(MissingVerdict { name: name.to_owned(), reason, cost });
             }
         }
@@ -134,7 +144,20 @@ impl TrialJudgement {
 }
 
 /// A score, or none because the evaluator does not apply.
-type VerdictResult = Result<Option<TrialScore>, NoVerdict>;
+type VerdictResult = Result<Option<GivenVerdict>, NoVerdict>;
+
+/// A score, and the calls of the judge that gave it.
+#[derive(Clone, Debug)]
+struct GivenVerdict {
+    score: TrialScore,
+    calls: Vec<JudgeCall>,
+}
+
+impl From<TrialScore> for GivenVerdict {
+    fn from(score: TrialScore) -> Self {
+        Self { score, calls: Vec::new() }
+    }
+}
 
 /// Why an evaluator that applies has no verdict.
 #[derive(Clone, Debug)]
@@ -142,11 +165,12 @@ struct NoVerdict {
     reason: String,
     /// In US dollars.
     cost: Option<f64>,
+    calls: Vec<JudgeCall>,
 }
 
 impl NoVerdict {
     fn unpaid(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), cost: None }
+        Self { reason: reason.into(), cost: None, calls: Vec::new() }
     }
 }
 
@@ -227,10 +251,15 @@ impl TrialEvaluators {
         answer: &StoredAnswer,
     ) -> Result<Option<TrialScore>, MissingVerdict> {
         let is_it = |one: &&TrialEvaluator| {
-            one.score_name() == score && !matches!(one, TrialEvaluator::EachAgent(_))
+            let is_of_answers =
+                !matches!(one, TrialEvaluator::EachAgent(_) | TrialEvaluator::Run(_));
+            one.score_name() == score && is_of_answers
         };
-        let missing =
-            |NoVerdict { reason, cost }| MissingVerdict { name: score.to_owned(), reason, cost };
+        let missing = |NoVerdict { reason, cost, .. }| MissingVerdict {
+            name: score.to_owned(),
+            reason,
+            cost,
+        };
         let evaluator = self.all.iter().find(is_it);
         let evaluator = evaluator
             .ok_or_else(|| missing(NoVerdict::unpaid("no evaluator here has this score")))?;
@@ -250,7 +279,8 @@ impl TrialEvaluators {
             agents: agents.map(|agent| agent.name.as_str()).collect(),
             what: &answer.trace,
         };
-        self.verdict(evaluator, &judged).await.map_err(missing)
+        let verdict = self.verdict(evaluator, &judged).await.map_err(missing)?;
+        Ok(verdict.map(|given| given.score))
     }
 
     /// Judges the answer of a call of a trial. An answer that an evaluator does not apply to gets no
@@ -319,13 +349,16 @@ impl TrialEvaluators {
         let Some(expected) = expected.and_then(|agents| agents.get(&agent.name)) else {
             return Ok(None);
         };
-        // What worked on a cached answer is recorded in the trace of that answer.
-        let own = agent.observation.as_ref().filter(|_| trial.cached.is_none());
+        // What worked on a cached answer is recorded in the trace of that answer, and some sub-agents
+        // in traces of their own: their scores are on the item's trace.
+        let is_here = trial.cached.is_none() && agent.apart.is_none();
+        let own = agent.observation.as_ref().filter(|_| is_here);
         let observation = own.map(ToString::to_string);
         let name = format!("{}@{}", evaluator.score_name(), agent.name);
         let Some(output) = &agent.output else {
             let comment = Some("the sub-agent did not answer".to_owned());
-            return Ok(Some(TrialScore { name, comment, observation, ..TrialScore::default() }));
+            let score = TrialScore { name, comment, observation, ..TrialScore::default() };
+            return Ok(Some(score.into()));
         };
         let what = format!("{} {}", trial.id, observation.as_deref().unwrap_or_default());
         let judged = Judged {
@@ -336,8 +369,13 @@ impl TrialEvaluators {
             agents: Vec::new(),
             what: &what,
         };
-        let score = self.verdict(evaluator, &judged).await?;
-        Ok(score.map(|score| TrialScore { name, observation, ..score }))
+        let verdict = self.verdict(evaluator, &judged).await?;
+        Ok(verdict.map(|GivenVerdict { score, calls }| {
+            let at = agent.apart.as_ref().map(|trace| format!(" (of trace {trace})"));
+            let comment = score.comment.map(|said| said + &at.unwrap_or_default());
+            let score = TrialScore { name, observation, comment, ..score };
+            GivenVerdict { score, calls }
+        }))
     }
 
     async fn verdict(&self, evaluator: &TrialEvaluator, judged: &Judged<'_>) -> VerdictResult {
@@ -348,7 +386,8 @@ impl TrialEvaluators {
                 let Some(verdict) = of_code(code, judged, opened).await? else { return Ok(None) };
                 let comment = Some(verdict.rationale);
                 let value = verdict.score;
-                Ok(Some(TrialScore { name, value, comment, ..TrialScore::default() }))
+                let score = TrialScore { name, value, comment, ..TrialScore::default() };
+                Ok(Some(score.into()))
             }
             TrialEvaluator::Accuracy { judge } => {
                 match opened.and_then(|opened| opened.judges.get(judge)) {
@@ -356,14 +395,14 @@ impl TrialEvaluators {
                     None => Err(NoVerdict::unpaid("the judge is not open")),
                 }
             }
-            TrialEvaluator::EachAgent(_) => Ok(None),
+            TrialEvaluator::EachAgent(_) | TrialEvaluator::Run(_) => Ok(None),
         }
     }
 }
 
 /// The verdict on a call without an answer; there is no sub-agent to judge.
 fn without_answer(evaluator: &TrialEvaluator) -> Option<TrialScore> {
-    if matches!(evaluator, TrialEvaluator::EachAgent(_)) {
+    if matches!(evaluator, TrialEvaluator::EachAgent(_) | TrialEvaluator::Run(_)) {
         return None;
     }
     let comment = Some("the target did not answer".to_owned());
@@ -406,8 +445,19 @@ async fn of_code(
         CodeEvaluation::NotApplicable(_) => return Ok(None),
         CodeEvaluation::NeedsCommand(name) => name,
     };
-    let found = opened.and_then(|opened| Some((opened, opened.commands.get(&name)?)));
-    let (opened, words) = found.ok_or_else(|| NoVerdict::unpaid("there is no such command"))?;
+    let opened = opened.ok_or_else(|| NoVerdict::unpaid("there is no such command"))?;
+    let input = case.to_command_input().to_string();
+    run_command(opened, &name, input.as_bytes()).await.map(Some)
+}
+
+/// What a command of the operator says.
+async fn run_command(
+    opened: &OpenedEvaluators,
+    name: &str,
+    input: &[u8],
+) -> Result<CodeVerdict, NoVerdict> {
+    let words = opened.commands.get(name);
+    let words = words.ok_or_else(|| NoVerdict::unpaid("there is no such command"))?;
     let command = BoundedCommand {
         command: words.clone(),
         arguments: Vec::new(),
@@ -416,12 +466,11 @@ async fn of_code(
         max_output: COMMAND_OUTPUT,
         supervision: opened.supervision.clone(),
     };
-    let input = case.to_command_input().to_string();
-    let said = match command.run(input.as_bytes()).await {
+    let said = match command.run(input).await {
         Ok(printed) => CodeVerdict::from_command_output(&printed).map_err(|why| why.to_string()),
         Err(error) => Err(error.to_string()),
     };
-    said.map(Some).map_err(|why| {
+    said.map_err(|why| {
         warn!(evaluator = name, why, "the command has no verdict");
         NoVerdict::unpaid(why)
     })

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use ratchet_core::experiment::plan::ExperimentProgress;
 use ratchet_core::experiment::runner::{TrialScore, TrialSummary, TrialsPage};
+use ratchet_core::experiment::score_comparison::ScoreComparison;
 use ratchet_core::record::score::ScoreTarget;
 use ratchet_core::record::trace::Content;
 use ratchet_core::record::usage::Cost;
@@ -14,7 +15,7 @@ use ratchet_store::query::{Detail, PageNumber, Paging, TimeRange};
 
 use super::service::{ExperimentError, ExperimentService, ServiceResult};
 use super::views::recorded_view;
-use crate::gate::scores_of_traces;
+use crate::gate::{GateContext, compare_runs, scores_of_traces};
 
 /// Datasets read at a time.
 const SLICE: u64 = 100;
@@ -84,6 +85,35 @@ impl ExperimentService {
         let found = self.store.telemetry.experiments(self.only(&run.id)).await?.rows;
         let trials = found.first().map_or(0, |found| found.items);
         Ok(ExperimentProgress { trials, done: trials, ..recorded_view(&run, &dataset) })
+    }
+
+    /// Compares two runs by each of their scores, as gates read them.
+    ///
+    /// # Errors
+    /// Fails without such runs.
+    pub async fn compare(
+        &self,
+        before: &str,
+        after: &str,
+        now: Timestamp,
+    ) -> ServiceResult<ScoreComparison> {
+        let (before, after) = (self.run_id(before).await?, self.run_id(after).await?);
+        let context = GateContext {
+            store: &self.store,
+            catalog: &self.catalog,
+            project: &self.project,
+            server: "",
+            now,
+        };
+        Ok(compare_runs(context, [&before, &after]).await?)
+    }
+
+    /// The id of a run, of ours or of another client.
+    pub(super) async fn run_id(&self, run: &str) -> ServiceResult<String> {
+        match self.find(run).await {
+            Err(ExperimentError::NotFound(_)) => Ok(self.recorded(run).await?.0.id),
+            found => Ok(found?.id),
+        }
     }
 
     /// Returns trials of such a run, with the scores that their traces have.

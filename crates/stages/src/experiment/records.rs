@@ -5,7 +5,7 @@ use ratchet_core::catalog::experiment::{ExperimentItem, ExperimentMetadata, Time
 use ratchet_core::environment::Environment;
 use ratchet_core::experiment::evaluator::TrialEvaluator;
 use ratchet_core::experiment::plan::ExperimentPlan;
-use ratchet_core::experiment::runner::{ReportedCall, TrialResult, TrialScore};
+use ratchet_core::experiment::runner::{JudgeCall, ReportedCall, TrialResult, TrialScore};
 use ratchet_core::experiment::trial::CallTrace;
 use ratchet_core::id::{ObservationId, ScoreId, TraceId};
 use ratchet_core::money::Money;
@@ -27,6 +27,7 @@ use serde_json::{Value, json};
 
 use super::service::{ExperimentError, TrialPayload};
 use crate::record::scores::write_with;
+use crate::score::judge_calls::{CALL_TRACE, JudgeCallRecord};
 
 /// Metadata of the trace of a trial that names its run.
 pub(crate) const RUN_NAME: &str = "ratchet.experiment.run";
@@ -45,6 +46,8 @@ pub(super) struct Recorded {
     calls: Vec<ObservationPatch>,
     item: ExperimentItem,
     scores: Vec<ScoreDraft>,
+    /// Traces of the calls of judges.
+    judge_calls: Vec<(TracePatch, ObservationPatch)>,
 }
 
 /// Makes the records of a result.
@@ -92,7 +95,9 @@ pub(super) fn of(
         output: Field::if_some(output, stamp),
         ..ObservationPatch::new(call.root.clone(), Some(call.trace.clone()))
     };
-    let scores = scores(plan, result, (&call, environment.as_ref()), stamp)?;
+    let judge_calls = judge_calls(&call, (result, run), now)?;
+    let judged_in = judge_traces(result, &judge_calls);
+    let scores = scores(plan, result, (&call, environment.as_ref(), &judged_in), stamp)?;
     let tried = ExperimentItem {
         experiment: experiment(run, plan),
         item: item.id.clone(),
@@ -106,7 +111,16 @@ pub(super) fn of(
     };
     let latency_ms = u64::try_from(end.since(start) / 1_000_000).unwrap_or(0);
     let calls = calls(&call, result, start, (stamp, environment.as_ref()))?;
-    Ok(Recorded { trace: call.trace, latency_ms, trace_patch, root, calls, item: tried, scores })
+    Ok(Recorded {
+        trace: call.trace,
+        latency_ms,
+        trace_patch,
+        root,
+        calls,
+        item: tried,
+        scores,
+        judge_calls,
+    })
 }
 
 /// Writes records in one commit.
@@ -127,6 +141,10 @@ pub(super) async fn write(
         batch.observations.extend(one.calls);
         batch.experiment_items.push(one.item);
         scores.extend(one.scores);
+        for (trace, generation) in one.judge_calls {
+            batch.traces.push(trace);
+            batch.observations.push(generation);
+        }
     }
     Ok(write_with((&store.telemetry, &store.catalog), batch, scores).await?)
 }
@@ -215,7 +233,7 @@ fn cost(result: &TrialResult) -> Option<Cost> {
 fn scores(
     plan: &ExperimentPlan,
     result: &TrialResult,
-    (call, environment): (&CallTrace, Option<&Environment>),
+    (call, environment, judged_in): (&CallTrace, Option<&Environment>, &BTreeMap<&str, String>),
     stamp: Stamp,
 ) -> Result<Vec<ScoreDraft>, ExperimentError> {
     let evaluators: Vec<TrialEvaluator> =
@@ -224,7 +242,9 @@ fn scores(
         if !score.value.is_finite() {
             return Err(invalid("scores", format!("{}: the value is not a number", score.name)));
         }
-        let id = ScoreId::parse(&format!("{}-{}", call.trace, score.name));
+        // A sub-agent may have worked several times.
+        let on = score.observation.as_ref().map(|of| format!("-{of}")).unwrap_or_default();
+        let id = ScoreId::parse(&format!("{}-{}{on}", call.trace, score.name));
         let id = id.map_err(|why| invalid("scores", why.to_string()))?;
         let target = match score.observation.as_deref().map(ObservationId::parse).transpose() {
             Ok(None) => ScoreTarget::Trace(call.trace.clone()),
@@ -233,6 +253,8 @@ fn scores(
         };
         let by = evaluators.iter().find(|evaluator| evaluator.gives(&score.name));
         let judge = by.map(|by| ("judge", json!(by.judge())));
+        let link = judged_in.get(score.name.as_str()).map(|trace| (CALL_TRACE, json!(trace)));
+        let judge = judge.into_iter().chain(link);
         Ok(ScoreDraft {
             name: Some(score.name.clone()),
             value: Some(SentValue::Number(score.value)),
@@ -262,6 +284,47 @@ fn score_facts(
         (JUDGE_COST, json!(score.cost)),
     ];
     facts.into_iter().chain(version)
+}
+
+/// The calls of judges as traces of their own.
+fn judge_calls(
+    trial: &CallTrace,
+    (result, run): (&TrialResult, &ExperimentRun),
+    now: Timestamp,
+) -> Result<Vec<(TracePatch, ObservationPatch)>, ExperimentError> {
+    let trace = trial.trace.to_string();
+    let of_call = |(nth, call): (usize, &JudgeCall)| {
+        let nth = nth.to_string();
+        let sent_at = time("judgeCalls", &call.started_at)?;
+        let record = JudgeCallRecord {
+            key: &["experiment-judge-call", &trace, &nth],
+            evaluator: &call.score,
+            facts: vec![
+                ("evaluator", json!(call.score)),
+                (RUN_NAME, json!(run.name)),
+                ("target", json!(trace)),
+                ("score", json!(format!("{trace}-{}", call.score))),
+            ],
+            messages: &call.messages,
+            output: &call.output,
+            model: &call.model,
+            usage: Usage::new(call.usage.clone()),
+            cost: call.cost.and_then(Money::from_dollars),
+            sent_at,
+            ended_at: time("judgeCalls", &call.ended_at)?.max(sent_at),
+        };
+        record.patches(now).map_err(|why| invalid("judgeCalls", why.to_string()))
+    };
+    result.judge_calls.iter().enumerate().map(of_call).collect()
+}
+
+/// The trace of the last call for each score: the one whose answer counts.
+fn judge_traces<'a>(
+    result: &'a TrialResult,
+    calls: &[(TracePatch, ObservationPatch)],
+) -> BTreeMap<&'a str, String> {
+    let scores = result.judge_calls.iter().map(|call| call.score.as_str());
+    scores.zip(calls.iter().map(|(trace, _)| trace.id.to_string())).collect()
 }
 
 fn time(field: &'static str, text: &str) -> Result<Timestamp, ExperimentError> {

@@ -121,7 +121,9 @@ impl ExperimentRunner {
                 }
             }
             if running.is_empty() && (is_stopping || is_over(&run)) {
-                return Ok(end_of(run, is_stopping));
+                let end = end_of(run, is_stopping);
+                self.judge_run(&end).await?;
+                return Ok(end);
             }
             let until_renewal = remaining(renewed_at, self.clock.now());
             let is_full = running.len() >= self.target.limits.concurrency || is_stopping;
@@ -152,6 +154,16 @@ impl ExperimentRunner {
         }
     }
 
+    /// Records the scores of a run whose trials are all finished.
+    async fn judge_run(&self, end: &RunEnd) -> Result<(), SiteError> {
+        let RunEnd::Done(run) = end else { return Ok(()) };
+        if !self.evaluators.judge_runs() {
+            return Ok(());
+        }
+        let scores = self.evaluators.judge_run(&self.host, run).await?;
+        self.host.score_run(&run.id, &scores, self.clock.now()).await
+    }
+
     /// One trial: calls of the target until it answers, and the verdict. `None` if another runner
     /// has it.
     async fn trial(
@@ -173,15 +185,17 @@ impl ExperimentRunner {
                 }
             },
         };
+        // Before the evaluators: the latency is the target's.
+        let ended_at = self.clock.now();
         let answer = ended.as_ref().ok();
-        let TrialJudgement { scores, not_judged } =
+        let TrialJudgement { scores, not_judged, calls: judge_calls } =
             self.evaluators.judge(&trial, answer, call).await;
         Ok(Some(TrialResult {
             call,
             fault: ended.as_ref().err().map(|fault: &CallFault| fault.why.clone()),
             cached: trial.cached.is_some(),
             started_at: started.to_string(),
-            ended_at: self.clock.now().to_string(),
+            ended_at: ended_at.to_string(),
             model: answer.and_then(|answer| answer.model.clone()),
             input_tokens: answer.and_then(|answer| answer.input_tokens),
             output_tokens: answer.and_then(|answer| answer.output_tokens),
@@ -190,6 +204,7 @@ impl ExperimentRunner {
             answer: ended.ok().map(|answer| answer.text),
             scores,
             not_judged,
+            judge_calls,
             id: trial.id,
             lease: trial.lease,
         }))

@@ -17,9 +17,8 @@ use ratchet_store::catalog::{
     Catalog, ClaimedTrial, Dataset, DatasetItem, ExperimentRun, JobRecord, NewExperimentRun,
     RunOpening, TrialClaim, TrialLease, TrialRenewal,
 };
-use ratchet_store::experiment::RunQuery;
 use ratchet_store::project::ProjectId;
-use ratchet_store::query::{PageNumber, Paging};
+use ratchet_store::query::PageNumber;
 use ratchet_store::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -28,6 +27,7 @@ use super::evaluators::TrialEvaluators;
 use super::finished_trials;
 use super::planned_trials::MAX_TRIALS;
 use super::records;
+pub use super::run_list::MAX_LISTED;
 pub use super::views::recorded_view;
 use super::views::{summary, view};
 use crate::record::scores::ScoreWriteError;
@@ -44,7 +44,7 @@ const MAX_CLAIM_BYTES: u64 = 4_000_000;
 const LONG_ITEM: usize = 64 * 1024;
 /// The shortest and the longest lease, in seconds.
 const LEASE_SECONDS: std::ops::RangeInclusive<u64> = 5..=3_600;
-/// Runs of other clients that a list shows beside ours.
+/// Runs that are read at a time where one is looked for by its name.
 const LISTED: u64 = 100;
 
 /// Why an experiment was not changed or read.
@@ -280,26 +280,6 @@ impl ExperimentService {
         Ok(view(&run, &name))
     }
 
-    /// Returns the runs of a project, newest first, and those that other clients recorded.
-    ///
-    /// # Errors
-    /// Fails without such a dataset.
-    pub async fn list(&self, dataset: Option<&str>) -> ServiceResult<Vec<ExperimentProgress>> {
-        let datasets = match dataset {
-            Some(name) => vec![self.dataset(name).await?],
-            None => {
-                let page = PageNumber { page: 1, limit: LISTED };
-                self.catalog.datasets(self.project.clone(), page).await?.rows
-            }
-        };
-        let mut experiments = Vec::new();
-        for dataset in datasets {
-            experiments.extend(self.runs_of(&dataset).await?);
-        }
-        experiments.sort_by(|a, b| b.created_at.cmp(&a.created_at));
-        Ok(experiments)
-    }
-
     /// Returns trials of a run in their order.
     ///
     /// # Errors
@@ -337,28 +317,12 @@ impl ExperimentService {
                 return Err(invalid("run", format!("has more than {MAX_TRIALS} trials")));
             }
             if cursor.is_none() {
-                return Ok(run_blocking(move || RunSummary::of(&facts)).await?);
+                let id = self.run_id(run).await?;
+                let run_scores = self.run_scores(&id).await?;
+                let summary = run_blocking(move || RunSummary::of(&facts)).await?;
+                return Ok(RunSummary { run_scores, ..summary });
             }
         }
-    }
-
-    async fn runs_of(&self, dataset: &Dataset) -> ServiceResult<Vec<ExperimentProgress>> {
-        let page = PageNumber { page: 1, limit: LISTED };
-        let project = self.project.clone();
-        let ours = self.catalog.experiment_runs(project, Some(dataset.id.clone()), page).await?;
-        let mut views: Vec<_> = ours.rows.iter().map(|run| view(run, &dataset.name)).collect();
-        let query = RunQuery {
-            project: self.project.clone(),
-            dataset: dataset.id.clone(),
-            name: None,
-            paging: Paging::Numbered(page),
-        };
-        for run in self.store.telemetry.runs(query).await?.rows {
-            if views.iter().all(|known| known.id != run.id) {
-                views.push(recorded_view(&run, &dataset.name));
-            }
-        }
-        Ok(views)
     }
 
     pub(super) async fn find(&self, run: &str) -> ServiceResult<ExperimentRun> {
@@ -380,7 +344,7 @@ impl ExperimentService {
         Err(ExperimentError::NotFound(format!("experiment run {run}")))
     }
 
-    async fn dataset(&self, name: &str) -> ServiceResult<Dataset> {
+    pub(super) async fn dataset(&self, name: &str) -> ServiceResult<Dataset> {
         let found = self.catalog.dataset(self.project.clone(), name.to_owned()).await?;
         found.ok_or_else(|| ExperimentError::NotFound(format!("dataset {name}")))
     }

@@ -1,8 +1,10 @@
 use ratchet_core::experiment::plan::{AddedRepeats, ExperimentPlan, ExperimentProgress};
 use ratchet_core::experiment::run_summary::RunSummary;
 use ratchet_core::experiment::runner::{
-    ClaimOrder, ClaimedTrials, LeaseOutcome, LeaseRenewals, TrialResult, TrialSummary, TrialsPage,
+    ClaimOrder, ClaimedTrials, LeaseOutcome, LeaseRenewals, RunAnswers, TrialResult, TrialScore,
+    TrialSummary, TrialsPage,
 };
+use ratchet_core::experiment::score_comparison::ScoreComparison;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::ratchet::{RatchetClient, RatchetError};
 
@@ -203,6 +205,51 @@ impl ExperimentSite {
         match self {
             Self::Folder(folder) => Ok(folder.summary(run).await?),
             Self::Server(server, project) => Ok(server.experiment_summary(project, run).await?),
+        }
+    }
+
+    /// Records scores of a run as a whole; the same names again replace them.
+    ///
+    /// # Errors
+    /// As [`ExperimentService::score_run`], and if the server cannot be reached.
+    pub async fn score_run(
+        &self,
+        run: &str,
+        scores: &[TrialScore],
+        now: Timestamp,
+    ) -> SiteResult<()> {
+        match self {
+            Self::Folder(folder) => Ok(folder.score_run(run, scores.to_vec(), now).await?),
+            Self::Server(server, project) => Ok(server.score_run((project, run), scores).await?),
+        }
+    }
+
+    /// Returns answers of a run by its id, with what was asked and expected.
+    ///
+    /// # Errors
+    /// Fails if they cannot be read.
+    pub async fn answers(&self, run: &str, cursor: Option<String>) -> SiteResult<RunAnswers> {
+        match self {
+            Self::Folder(folder) => Ok(folder.answers(run, cursor).await?),
+            Self::Server(server, _) => Ok(server.run_answers(run, cursor).await?),
+        }
+    }
+
+    /// Compares two runs by each of their scores.
+    ///
+    /// # Errors
+    /// Fails without such runs, and if the server cannot be reached.
+    pub async fn compare(
+        &self,
+        before: &str,
+        after: &str,
+        now: Timestamp,
+    ) -> SiteResult<ScoreComparison> {
+        match self {
+            Self::Folder(folder) => Ok(folder.compare(before, after, now).await?),
+            Self::Server(server, project) => {
+                Ok(server.compare_experiments(project, [before, after]).await?)
+            }
         }
     }
 

@@ -88,6 +88,9 @@ pub struct CallFault {
     pub retry_after: Option<Duration>,
 }
 
+/// Gets the parts of an answer that is streamed.
+pub type AnswerListener<'a> = &'a (dyn Fn(&str) + Send + Sync);
+
 /// Why a target cannot be called.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
@@ -209,9 +212,22 @@ impl OpenTarget {
         trial: &TrialCall,
         trace: &CallTrace,
     ) -> Result<TargetAnswer, CallFault> {
+        self.call_streamed(trial, trace, &|_| {}).await
+    }
+
+    /// Calls the target once. The parts of an answer that is streamed are passed on as they come.
+    ///
+    /// # Errors
+    /// Says why there is no answer.
+    pub async fn call_streamed(
+        &self,
+        trial: &TrialCall,
+        trace: &CallTrace,
+        listener: AnswerListener<'_>,
+    ) -> Result<TargetAnswer, CallFault> {
         match &self.call {
             Callable::Command(command) => command.call(trial, trace, self.limits).await,
-            Callable::Http(endpoint) => endpoint.call(trial, trace, self.limits).await,
+            Callable::Http(endpoint) => endpoint.call(trial, trace, (self.limits, listener)).await,
             Callable::Claude(claude) => claude.call(trial, trace, self.limits).await,
             Callable::Prompt(prompt) => prompt.call(trial, self.limits).await,
         }

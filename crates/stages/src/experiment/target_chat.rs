@@ -22,7 +22,7 @@ use ratchet_store::{Store, StoreError};
 use serde_json::Value;
 
 use crate::clock::Clock;
-use crate::experiment::target::{OpenTarget, TargetAnswer};
+use crate::experiment::target::{AnswerListener, OpenTarget, TargetAnswer};
 use crate::record::scores::ScoreWriteError;
 use crate::sink::{LocalSink, Sink, SinkError};
 
@@ -104,7 +104,8 @@ impl TargetTurn {
 }
 
 /// Sends a message to a target and records the turn: the question before the call, the answer after
-/// it. If the caller goes away, the call ends, and the turn stays without an answer.
+/// it. An answer that is streamed is passed on as it comes. If the caller goes away, the call ends, and the
+/// turn stays without an answer.
 ///
 /// # Errors
 /// Fails if the message is refused, or the turn cannot be recorded. A fault of the target is part of
@@ -113,7 +114,7 @@ pub async fn send(
     host: &TurnHost,
     target: &OpenTarget,
     request: TurnRequest<'_>,
-    clock: &Clock,
+    (clock, listener): (&Clock, AnswerListener<'_>),
 ) -> Result<TargetTurn, TurnError> {
     let history = History::of_kind(&target.identity.kind);
     let sent = conversation::input(&request.before, request.text, history)?;
@@ -140,7 +141,7 @@ pub async fn send(
         metadata: Value::Null,
         cached: None,
     };
-    let answered = target.call(&trial, &call).await.map_err(|fault| fault.why);
+    let answered = target.call_streamed(&trial, &call, listener).await.map_err(|fault| fault.why);
     let ended = clock.now().max(started);
     turn.end = Some((ended, answered.clone()));
     host.record(request.chat, &turn, ended).await?;

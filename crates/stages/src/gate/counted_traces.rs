@@ -1,10 +1,10 @@
 use std::collections::BTreeSet;
 
 use ratchet_core::id::TraceId;
-use ratchet_store::experiment::Experiment;
+use ratchet_store::StoreResult;
 use serde_json::Value;
 
-use super::{GateContext, GateError};
+use super::GateContext;
 
 /// Trials read at a time.
 const SLICE: u64 = 1_000;
@@ -23,15 +23,15 @@ pub(super) struct CountedTraces {
 
 impl CountedTraces {
     /// Reads the results of a run's trials; of runs of others, all traces count.
-    pub(super) async fn of(context: GateContext<'_>, run: &Experiment) -> Result<Self, GateError> {
+    pub(super) async fn of(context: GateContext<'_>, run: &str) -> StoreResult<Self> {
         let (catalog, project) = (&context.store.catalog, context.project);
-        if catalog.experiment_run(project.clone(), run.id.clone()).await?.is_none() {
+        if catalog.experiment_run(project.clone(), run.to_owned()).await?.is_none() {
             return Ok(Self::default());
         }
         let (mut traces, mut not_judged, mut cursor) = (BTreeSet::new(), BTreeSet::new(), None);
         let mut judge_cost = None;
         loop {
-            let jobs = catalog.trials(project.clone(), run.id.clone(), (cursor, SLICE)).await?;
+            let jobs = catalog.trials(project.clone(), run.to_owned(), (cursor, SLICE)).await?;
             for result in jobs.iter().filter_map(|job| job.result.as_deref()) {
                 let result: Value = serde_json::from_str(result).unwrap_or_default();
                 let Some(trace) = result["trace"].as_str() else { continue };

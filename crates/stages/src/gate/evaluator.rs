@@ -51,6 +51,7 @@ impl RunEvaluators {
                 TrialEvaluator::EachAgent(inner) => {
                     score.split_once('@').is_some_and(|(name, _)| name == inner.score_name())
                 }
+                TrialEvaluator::Run(_) => false,
                 other => other.score_name() == score,
             };
             let version = self.versions.get(&evaluator.to_string()).cloned();
@@ -78,13 +79,17 @@ impl RunEvaluator {
                 | CodeEvaluator::Routing { .. }
                 | CodeEvaluator::Command { .. } => false,
             },
-            TrialEvaluator::Accuracy { .. } | TrialEvaluator::EachAgent(_) => false,
+            TrialEvaluator::Accuracy { .. }
+            | TrialEvaluator::EachAgent(_)
+            | TrialEvaluator::Run(_) => false,
         }
     }
 
     /// Whether a command that has it can judge stored answers of whole runs.
     pub(super) const fn judges_stored_answers(&self) -> bool {
-        !self.is_pure() && !matches!(self.evaluator, TrialEvaluator::EachAgent(_))
+        let is_of_answers =
+            !matches!(self.evaluator, TrialEvaluator::EachAgent(_) | TrialEvaluator::Run(_));
+        !self.is_pure() && is_of_answers
     }
 
     /// Whether scores of both can be compared. A judge whose version is not known may be another one.

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use ratchet_core::catalog::dataset::DatasetStatus;
 use ratchet_core::gate::outcomes::ItemOutcomes;
 use ratchet_core::time::Timestamp;
+use ratchet_store::StoreResult;
 use ratchet_store::catalog::{Dataset, DatasetItem, DatasetItemQuery};
 use ratchet_store::query::PageNumber;
 
@@ -12,19 +13,16 @@ use super::{GateContext, GateError};
 const MAX_VERSIONS: u64 = 200;
 
 /// Items of a dataset and their versions, each read once.
-pub(super) struct DatasetItems<'a> {
+#[derive(Debug)]
+pub struct DatasetItems<'a> {
     context: GateContext<'a>,
-    known: BTreeMap<String, Item>,
-}
-
-struct Item {
-    /// Starts of its versions, newest first.
-    versions: Vec<Timestamp>,
-    is_critical: bool,
+    /// Starts of versions, newest first.
+    known: BTreeMap<String, Vec<Timestamp>>,
 }
 
 impl<'a> DatasetItems<'a> {
-    pub(super) const fn new(context: GateContext<'a>) -> Self {
+    /// None is read yet.
+    pub const fn new(context: GateContext<'a>) -> Self {
         Self { context, known: BTreeMap::new() }
     }
 
@@ -34,29 +32,34 @@ impl<'a> DatasetItems<'a> {
         &mut self,
         item: &str,
         at: Timestamp,
-    ) -> Result<Option<Timestamp>, GateError> {
+    ) -> StoreResult<Option<Timestamp>> {
         if !self.known.contains_key(item) {
             let project = self.context.project.clone();
             let catalog = &self.context.store.catalog;
             let versions =
-                catalog.dataset_item_starts(project.clone(), item.to_owned(), MAX_VERSIONS).await?;
-            let current = catalog.dataset_item(project, item.to_owned(), None).await?;
-            let is_critical = current.as_ref().is_some_and(is_critical);
-            self.known.insert(item.to_owned(), Item { versions, is_critical });
+                catalog.dataset_item_starts(project, item.to_owned(), MAX_VERSIONS).await?;
+            self.known.insert(item.to_owned(), versions);
         }
         let known = self.known.get(item);
-        Ok(known.and_then(|item| item.versions.iter().find(|start| **start <= at).copied()))
+        Ok(known.and_then(|versions| versions.iter().find(|start| **start <= at).copied()))
     }
 
     /// Returns the start of an item's current version.
     pub(super) fn current(&self, item: &str) -> Option<Timestamp> {
-        self.known.get(item)?.versions.first().copied()
+        self.known.get(item)?.first().copied()
     }
 
     /// Returns the pinned items among those that were read.
-    pub(super) fn critical(&self) -> Vec<String> {
-        let pinned = self.known.iter().filter(|(_, item)| item.is_critical);
-        pinned.map(|(name, _)| name.clone()).collect()
+    pub(super) async fn critical(&self) -> Result<Vec<String>, GateError> {
+        let mut pinned = Vec::new();
+        for item in self.known.keys() {
+            let (catalog, project) = (&self.context.store.catalog, self.context.project.clone());
+            let current = catalog.dataset_item(project, item.clone(), None).await?;
+            if current.as_ref().is_some_and(is_critical) {
+                pinned.push(item.clone());
+            }
+        }
+        Ok(pinned)
     }
 
     /// Returns the number of active items of a dataset.

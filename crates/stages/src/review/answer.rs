@@ -179,15 +179,19 @@ async fn restore(
     id: &str,
     now: Timestamp,
 ) -> Result<(), AnswerError> {
-    let versions = catalog.dataset_item_versions(project.clone(), id.to_owned(), 2).await?;
+    let versions = catalog.dataset_item_history(project.clone(), id.to_owned(), 2).await?;
     let mut versions = versions.into_iter();
     let (newest, before) = (versions.next(), versions.next());
     let Some(newest) = newest.filter(|version| version.valid_to.is_none()) else { return Ok(()) };
     // One that ended earlier was deleted in between.
-    let replaced = before.filter(|before| before.valid_to == Some(newest.item.valid_from));
+    let replaced = before.filter(|before| before.valid_to == Some(newest.valid_from));
+    let at = replaced.map(|before| before.valid_from);
+    let replaced = match at {
+        Some(_) => catalog.dataset_item(project.clone(), id.to_owned(), at).await?,
+        None => None,
+    };
     match replaced {
-        Some(before) => {
-            let item = before.item;
+        Some(item) => {
             let earlier = NewDatasetItem {
                 dataset_name: item.dataset_name,
                 id: Some(item.id),

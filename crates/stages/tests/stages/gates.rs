@@ -14,6 +14,7 @@ use ratchet_core::promotion::agent_version::AgentVersion;
 use ratchet_core::promotion::evidence::{Comparison, GateResult, ItemVerdicts, ToolTests};
 use ratchet_core::promotion::policy::Signer;
 use ratchet_core::promotion::state::Action;
+use ratchet_core::record::score::ScoreSource;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::experiment::evaluators::TrialEvaluators;
@@ -26,8 +27,9 @@ use ratchet_store::catalog::{
 };
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{Paging, ScoreQuery, ScoresOn, TimeRange};
-use ratchet_testkit::build::{START, project};
+use ratchet_testkit::build::{START, batch, project, score};
 use ratchet_testkit::folder::DataFolder;
+use ratchet_testkit::recording::RecordBatch as _;
 use serde_json::json;
 
 const DATASET: &str = "support";
@@ -120,6 +122,7 @@ impl Shop {
                     calls: Vec::new(),
                     scores: judgement.scores,
                     not_judged: judgement.not_judged,
+                    judge_calls: judgement.calls,
                     answer: Some(answer.text),
                     fault: None,
                     cached: false,
@@ -321,6 +324,25 @@ async fn a_candidate_that_was_blocked_does_not_disarm_a_critical_item() {
     let (_, report) = shop.gate("fallen", "a", "exact").await;
     let item = &report.critical[0];
     assert_eq!((item.history_right, item.history_trials), (5, 5));
+}
+
+/// What a person says of an answer holds for the same answer in every run, also in the history of a
+/// critical item.
+#[tokio::test]
+async fn a_person_who_corrects_an_earlier_run_changes_the_history_of_a_critical_item() {
+    let shop = Shop::pinned(40, Some(0)).await;
+    for name in ["a", "b", "c", "d", "e"] {
+        shop.run(name, 0).await;
+    }
+    let trials = shop.service().trials("c", (None, 100)).await.unwrap().trials;
+    let trial = trials.iter().find(|trial| trial.item == "item-00").unwrap();
+    let said = score("person").on("correctness").of_trace(trial.trace.as_deref().unwrap());
+    let said = said.number(0.0).from(ScoreSource::Annotation).given(1_000);
+    shop.data.telemetry().record(batch(&shop.id).with(said).build()).await.unwrap();
+    shop.run("fallen", 1).await;
+    let (_, report) = shop.gate("fallen", "a", "exact").await;
+    let item = &report.critical[0];
+    assert_eq!((item.history_right, item.history_trials), (0, 5), "all gave that answer");
 }
 
 /// Each step is within the margin of the one before; two of them are not within that of the first.

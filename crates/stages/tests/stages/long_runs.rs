@@ -100,6 +100,7 @@ async fn work(service: &ExperimentService, run: &str, (score, answer): (&str, &s
             calls: Vec::new(),
             scores: vec![verdict.clone()],
             not_judged: Vec::new(),
+            judge_calls: Vec::new(),
         };
         let results = trials.into_iter().map(result).collect();
         service.finish(run, results, START).await.unwrap();

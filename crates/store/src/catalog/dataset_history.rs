@@ -1,6 +1,6 @@
+use ratchet_core::catalog::dataset::DatasetStatus;
 use ratchet_core::time::Timestamp;
 
-use super::dataset_item::{COLUMNS, FROM, ItemVersion, read};
 use super::{Actor, Catalog};
 use crate::StoreResult;
 use crate::project::ProjectId;
@@ -15,28 +15,67 @@ pub struct DatasetMoment {
     pub ended: u64,
 }
 
+/// A version of an item without its texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemVersion {
+    /// Id of the dataset.
+    pub dataset: String,
+    pub status: DatasetStatus,
+    pub valid_from: Timestamp,
+    /// `None` while it is current.
+    pub valid_to: Option<Timestamp>,
+    /// `None` for versions older than author tracking.
+    pub author: Option<Actor>,
+    /// Whether input, expected output and metadata differ from the version before it; `None` for
+    /// the first one.
+    pub changed: Option<[bool; 3]>,
+}
+
+/// Whether a column of version `i` differs from that of the version `p` before it.
+fn differs(column: &str) -> String {
+    format!(
+        "CASE WHEN i.{column} = p.{column} OR (i.{column} IS NULL AND p.{column} IS NULL) \
+         THEN 0 ELSE 1 END"
+    )
+}
+
 impl Catalog {
-    /// Returns the versions of an item, newest first, including deleted ones.
+    /// Returns the versions of an item without their texts, newest first, including deleted ones.
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn dataset_item_versions(
+    pub async fn dataset_item_history(
         &self,
         project: ProjectId,
         id: String,
         at_most: u64,
     ) -> StoreResult<Vec<ItemVersion>> {
+        let [input, expected, metadata] = ["input", "expected_output", "metadata"].map(differs);
         let sql = format!(
-            "SELECT {COLUMNS}, i.valid_to, i.author_kind, i.author, i.author_name {FROM} WHERE i.project = $1 AND i.id = $2 \
-             ORDER BY i.valid_from DESC LIMIT $3"
+            "SELECT i.dataset, i.status, i.valid_from, i.valid_to, i.author_kind, i.author, \
+             i.author_name, p.valid_from, {input}, {expected}, {metadata} FROM dataset_item i \
+             LEFT JOIN dataset_item p ON p.project = i.project AND p.id = i.id \
+             AND p.valid_from = (SELECT MAX(b.valid_from) FROM dataset_item b \
+             WHERE b.project = i.project AND b.id = i.id AND b.valid_from < i.valid_from) \
+             WHERE i.project = $1 AND i.id = $2 ORDER BY i.valid_from DESC LIMIT $3"
         );
         self.transact(move |tx| {
             tx.rows(&sql, &[(&project).into(), (&id).into(), at_most.into()], |row| {
-                let kind: Option<String> = row.get(12)?;
-                let [id, name] = [row.get::<Option<String>>(13)?, row.get(14)?];
-                let [id, name] = [id, name].map(Option::unwrap_or_default);
-                let author = kind.map(|kind| Actor::read(&kind, id, name));
-                Ok(ItemVersion { item: read(row)?, valid_to: row.get(11)?, author })
+                let kind: Option<String> = row.get(4)?;
+                let [author, name] = [row.get::<Option<String>>(5)?, row.get(6)?];
+                let [author, name] = [author, name].map(Option::unwrap_or_default);
+                let before: Option<Timestamp> = row.get(7)?;
+                let [input, expected, metadata]: [i64; 3] =
+                    [row.get(8)?, row.get(9)?, row.get(10)?];
+                Ok(ItemVersion {
+                    dataset: row.get(0)?,
+                    status: row.get(1)?,
+                    valid_from: row.get(2)?,
+                    valid_to: row.get(3)?,
+                    author: kind.map(|kind| Actor::read(&kind, author, name)),
+                    changed: before
+                        .map(|_| [input, expected, metadata].map(|differs| differs != 0)),
+                })
             })
         })
         .await

@@ -14,8 +14,7 @@ use super::dataset::{DATASETS, Dataset, Schemas};
 use super::dataset_check::{Sides, problems};
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
 use super::{
-    Actor, AuditAction, AuditObject, Catalog, ContentReference, MediaOwner, ReferenceLocation,
-    media,
+    AuditAction, AuditObject, Catalog, ContentReference, MediaOwner, ReferenceLocation, media,
 };
 use crate::blocking::run_blocking;
 use crate::project::ProjectId;
@@ -79,16 +78,6 @@ pub enum Collected {
     Kept(Vec<DatasetItem>),
     /// None was saved: these, by index, do not match the schemas of the dataset.
     Unfit(Vec<(usize, String)>),
-}
-
-/// A version of an item, with its end and author.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ItemVersion {
-    pub item: DatasetItem,
-    /// `None` while it is current.
-    pub valid_to: Option<Timestamp>,
-    /// `None` for versions older than author tracking.
-    pub author: Option<Actor>,
 }
 
 /// A filter for dataset items.

@@ -11,14 +11,14 @@ use super::load::project_number;
 use crate::experiment::{Experiment, StoredExperimentItem};
 use crate::project::ProjectId;
 
-/// The columns that [`read_experiment`] expects, in order.
-pub(super) const EXPERIMENT_COLUMNS: &str = "e.no, e.id, e.name, e.description, e.metadata, \
-                                             e.dataset, e.created_at, e.updated_at";
+/// The columns that [`read_experiment`] expects, in order. Texts are not among them: a list is
+/// sorted, and SQLite holds all columns of what it sorts.
+pub(super) const EXPERIMENT_COLUMNS: &str =
+    "e.no, e.id, e.name, e.dataset, e.created_at, e.updated_at";
 
 /// The columns that [`read_item`] expects, in order, after those of the experiment.
-pub(super) const ITEM_COLUMNS: &str = "i.no, i.id, i.item, i.version, i.expected_output, \
-                                       i.metadata, i.trace, i.observation, i.start, i.end, \
-                                       i.created_at, i.updated_at";
+pub(super) const ITEM_COLUMNS: &str = "i.no, i.id, i.item, i.version, i.trace, i.observation, \
+                                       i.start, i.end, i.created_at, i.updated_at";
 
 /// When an item ran, or else when it was first recorded.
 pub(super) const ITEM_TIME: &str = "coalesce(i.start, i.created_at)";
@@ -150,54 +150,64 @@ pub(super) fn delete_of_trace(
     Ok(())
 }
 
-pub(super) fn read_experiment(row: &Row<'_>) -> rusqlite::Result<Experiment> {
-    Ok(Experiment {
-        description: row.get(3)?,
-        metadata: json(row, 4)?,
-        ..read_bare_experiment(row)?
-    })
-}
-
 /// Reads an experiment without description and metadata.
-fn read_bare_experiment(row: &Row<'_>) -> rusqlite::Result<Experiment> {
+pub(super) fn read_experiment(row: &Row<'_>) -> rusqlite::Result<Experiment> {
     Ok(Experiment {
         id: row.get(1)?,
         name: row.get(2)?,
         description: None,
         metadata: None,
-        dataset: row.get(5)?,
-        created_at: row.get::<_, Column<_>>(6)?.0,
-        updated_at: row.get::<_, Column<_>>(7)?.0,
-    })
-}
-
-pub(super) fn read_item(row: &Row<'_>) -> rusqlite::Result<StoredExperimentItem> {
-    Ok(StoredExperimentItem {
-        experiment: read_experiment(row)?,
-        expected_output: json(row, 12)?,
-        metadata: json(row, 13)?,
-        ..read_bare_item(row)?
+        dataset: row.get(3)?,
+        created_at: row.get::<_, Column<_>>(4)?.0,
+        updated_at: row.get::<_, Column<_>>(5)?.0,
+        is_cut: true,
     })
 }
 
 /// Reads an item without its texts and those of its experiment.
-pub(super) fn read_bare_item(row: &Row<'_>) -> rusqlite::Result<StoredExperimentItem> {
+pub(super) fn read_item(row: &Row<'_>) -> rusqlite::Result<StoredExperimentItem> {
     let (start, end): (Option<Column<Timestamp>>, Option<Column<Timestamp>>) =
-        (row.get(16)?, row.get(17)?);
+        (row.get(12)?, row.get(13)?);
     Ok(StoredExperimentItem {
-        experiment: read_bare_experiment(row)?,
-        id: row.get(9)?,
-        item: row.get(10)?,
-        version: column_value(row.get(11)?),
+        experiment: read_experiment(row)?,
+        id: row.get(7)?,
+        item: row.get(8)?,
+        version: column_value(row.get(9)?),
         expected_output: None,
         metadata: None,
-        trace: row.get::<_, Column<_>>(14)?.0,
-        observation: column_value(row.get(15)?),
+        trace: row.get::<_, Column<_>>(10)?.0,
+        observation: column_value(row.get(11)?),
         ran: start.zip(end).map(|(start, end)| TimeSpan { start: start.0, end: end.0 }),
-        created_at: row.get::<_, Column<_>>(18)?.0,
-        updated_at: row.get::<_, Column<_>>(19)?.0,
+        created_at: row.get::<_, Column<_>>(14)?.0,
+        updated_at: row.get::<_, Column<_>>(15)?.0,
         outcome: None,
         is_cut: false,
+    })
+}
+
+/// Reads description and metadata of an experiment by its number.
+pub(super) fn with_texts(
+    db: &Connection,
+    experiment: Experiment,
+    no: i64,
+) -> rusqlite::Result<Experiment> {
+    let sql = "SELECT description, metadata FROM experiment WHERE no = ?";
+    db.prepare_cached(sql)?.query_row([no], |row| {
+        let (description, metadata) = (row.get(0)?, json(row, 1)?);
+        Ok(Experiment { description, metadata, is_cut: false, ..experiment })
+    })
+}
+
+/// Reads the texts of an item by its number.
+pub(super) fn item_with_texts(
+    db: &Connection,
+    item: StoredExperimentItem,
+    no: i64,
+) -> rusqlite::Result<StoredExperimentItem> {
+    let sql = "SELECT expected_output, metadata FROM experiment_item WHERE no = ?";
+    db.prepare_cached(sql)?.query_row([no], |row| {
+        let (expected_output, metadata) = (json(row, 0)?, json(row, 1)?);
+        Ok(StoredExperimentItem { expected_output, metadata, ..item })
     })
 }
 

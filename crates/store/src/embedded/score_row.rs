@@ -30,6 +30,14 @@ pub(super) const COLUMNS: &str = "s.no, s.id, s.trace, s.observation, s.session,
     s.name, s.data_type, s.number, s.text, s.source, s.timestamp, s.environment, s.comment, \
     s.author, s.config, s.queue, s.metadata, s.stamps, s.created_at, s.updated_at";
 
+/// The same without comments and long metadata, and with the beginning of long texts. SQLite holds
+/// all columns of what it sorts.
+pub(super) const SHORT_COLUMNS: &str = "s.no, s.id, s.trace, s.observation, s.session, \
+    s.dataset_run, s.name, s.data_type, s.number, substr(s.text, 1, 1000) AS text, s.source, \
+    s.timestamp, s.environment, NULL AS comment, s.author, s.config, s.queue, \
+    CASE WHEN length(s.metadata) <= 4000 THEN s.metadata END AS metadata, s.stamps, \
+    s.created_at, s.updated_at";
+
 /// The columns and values of an `INSERT`, after the table name.
 const VALUES: &str = "(no, id, trace, observation, session, dataset_run, name, \
     data_type, number, text, source, timestamp, environment, comment, author, config, queue, \

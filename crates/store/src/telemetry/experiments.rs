@@ -8,7 +8,8 @@ use crate::project::ProjectId;
 use crate::query::Page;
 
 impl Telemetry {
-    /// Returns experiments with items in a time range, latest first.
+    /// Returns experiments with items in a time range, latest first. After some bytes they have
+    /// neither description nor metadata: see [`Telemetry::whole_experiment`].
     ///
     /// # Errors
     /// Fails on a malformed cursor.
@@ -18,6 +19,24 @@ impl Telemetry {
     ) -> StoreResult<Page<ExperimentSummary>> {
         match &self.engine {
             TelemetryEngine::Embedded(engine) => engine.experiments(query).await,
+        }
+    }
+
+    /// Returns an experiment of a list with its texts, which are read if the list cut it; `None` if
+    /// it was deleted meanwhile.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn whole_experiment(
+        &self,
+        project: ProjectId,
+        experiment: Experiment,
+    ) -> StoreResult<Option<Experiment>> {
+        if !experiment.is_cut {
+            return Ok(Some(experiment));
+        }
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.whole_experiment(project, experiment).await,
         }
     }
 
@@ -52,7 +71,8 @@ impl Telemetry {
         }
     }
 
-    /// Returns the experiments of one dataset, newest first.
+    /// Returns the experiments of one dataset, newest first. After some bytes they have neither
+    /// description nor metadata: see [`Telemetry::whole_experiment`].
     ///
     /// # Errors
     /// Fails only when the database does.

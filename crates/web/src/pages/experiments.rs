@@ -9,7 +9,7 @@ use ratchet_core::experiment::plan::ExperimentProgress;
 use ratchet_core::gate::bounds::Bounds;
 use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
-use ratchet_stages::experiment::service::{ExperimentError, ExperimentService};
+use ratchet_stages::experiment::service::{ExperimentError, ExperimentService, MAX_LISTED};
 use ratchet_store::query::PageNumber;
 
 use super::datasets::outcomes;
@@ -52,7 +52,7 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     let first = usize::try_from(at.offset()).unwrap_or(usize::MAX);
     let mut rows = Vec::new();
     for run in shown.iter().skip(first).take(ROWS) {
-        let results = results::results(&web, &ctx, run.id.clone(), RunDetail::Scores).await?;
+        let results = results::results(&web, &ctx, &run.id, (RunDetail::Scores, &[])).await?;
         let measured = Measured {
             accuracy: outcomes::accuracy(&results),
             latency: mean_of(results.values().filter_map(|of| RunResult::means(of).0)),
@@ -90,6 +90,7 @@ fn summary(runs: &[ExperimentProgress]) -> Markup {
     let running = runs.iter().filter(|run| run.state == "running").count();
     html! {
         (figure::grouped(runs.len() as u64)) @if runs.len() == 1 { " run" } @else { " runs" }
+        @if runs.len() >= MAX_LISTED { ", the newest ones; each dataset lists all of its own" }
         " over datasets" @if running > 0 { ", " (figure::grouped(running as u64)) " running" } "."
     }
 }

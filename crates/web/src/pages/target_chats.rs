@@ -1,5 +1,8 @@
 //! Chats with targets: one page, one form, and each turn goes to a dataset with the right answer.
 
+/// Messages, and answers as they come.
+mod stream;
+
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::response::Redirect;
@@ -7,15 +10,13 @@ use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::experiment::conversation::MAX_MESSAGE_BYTES;
 use ratchet_core::id::{SessionId, TraceId};
-use ratchet_core::permit_pool::NoPermit;
 use ratchet_core::record::limit::elide;
-use ratchet_stages::experiment::target_chat::{self, TargetTurn, TurnError, TurnHost, TurnRequest};
-use ratchet_stages::sink::LocalSink;
+use ratchet_stages::experiment::target_chat::{self, TargetTurn, TurnError};
 use ratchet_store::catalog::{Dataset, TargetChat};
 use ratchet_store::query::PageNumber;
 use uuid::Uuid;
 
-use super::{dataset_target, experiments, targets};
+use super::{dataset_target, targets};
 use crate::assets;
 use crate::components::markdown::markdown;
 use crate::components::table::{self, Column, Row, Table};
@@ -25,6 +26,7 @@ use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
+use stream::Message;
 
 /// Chats in the list.
 const ROWS: u64 = 20;
@@ -38,6 +40,7 @@ pub(super) fn routes() -> Router<Web> {
     Router::new()
         .route(&of(""), get(new))
         .route(&of("/{chat}"), get(show).post(send))
+        .route(&of("/{chat}/stream"), post(stream::stream))
         .route(&of("/{chat}/dataset"), post(add))
 }
 
@@ -72,6 +75,10 @@ pub(super) async fn section(web: &Web, ctx: &RequestContext) -> PageResult<Marku
             }
         }
         @if !chats.rows.is_empty() { (table::table(&recent(&chats.rows, ctx))) }
+        @if let Some(total) = chats.total.filter(|total| *total > ROWS) {
+            p.muted { "The newest " (ROWS) " of " (figure::grouped(total)) " chats. Each is a "
+                a href=(ctx.to(&["sessions"])) { "session" } "." }
+        }
     })
 }
 
@@ -270,40 +277,15 @@ async fn send(
     Path((_, target, chat)): Path<(String, String, String)>,
     PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
-    let known = environments(&web, &ctx, &target).await?;
-    let environment = form.get("environment").filter(|name| !name.is_empty());
-    if environment.is_some_and(|name| known.iter().all(|one| one != name)) {
-        return Err(PageError::not_there("environment"));
-    }
-    let worker = targets::worker(&web)?;
-    let chat = parse(&chat)?;
-    let _permit = web.target_turns().take(Some(chat.to_string())).map_err(|limit| match limit {
-        NoPermit::Each(_) => PageError::Waiting("this chat waits for an answer already".to_owned()),
-        NoPermit::Total(_) => PageError::Waiting("too many chats wait for an answer".to_owned()),
-    })?;
-    let service = experiments::service(&web, &ctx);
-    let open = worker.targets().open(&service, (&target, environment), ctx.now).await;
-    let open = open.map_err(experiments::failed)?;
-    let turns = target_chat::turns(&web.store, &ctx.project_id(), &chat).await?;
-    let host = TurnHost::Store(Box::new(LocalSink {
-        telemetry: web.store.telemetry.clone(),
-        catalog: ctx.viewer.catalog(&web),
-        project: ctx.project_id(),
-    }));
-    let request = TurnRequest {
-        chat: &chat,
-        before: turns.iter().filter_map(TargetTurn::exchange).collect(),
-        text: form.get("text").unwrap_or_default(),
-        person: ctx.viewer.person().map(str::to_owned),
-    };
-    target_chat::send(&host, &open, request, &web.clock).await.map_err(refused)?;
-    let back = link(&ctx, &target, &chat);
-    Ok(Redirect::to(&match environment {
+    let message = Message::read((&web, &ctx), (&target, &chat), &form).await?;
+    let back = link(&ctx, &target, &message.chat);
+    let back = match form.get("environment").filter(|name| !name.is_empty()) {
         Some(name) => back.with("environment", name).to_string(),
         None => back.to_string(),
-    }))
+    };
+    message.send(&|_| {}).await.map_err(refused)?;
+    Ok(Redirect::to(&back))
 }
-
 /// `POST …/chats/with/{target}/{chat}/dataset`: adds a turn to a dataset.
 async fn add(
     State(web): State<Web>,

@@ -125,6 +125,7 @@ async fn run(site: &Site, (name, version): (&str, Option<String>)) {
             calls: Vec::new(),
             scores: judgement.scores,
             not_judged: judgement.not_judged,
+            judge_calls: judgement.calls,
             answer: Some(answer.text),
             fault: None,
             cached: false,

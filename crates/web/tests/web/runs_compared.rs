@@ -1,8 +1,10 @@
 //! Two runs of a dataset beside each other: what became of each item, and the runs' means.
 
 use ratchet_core::catalog::experiment::{ExperimentItem, ExperimentMetadata, TimeSpan};
+use ratchet_core::gate::decision::{GateRule, Look};
 use ratchet_core::id::TraceId;
 use ratchet_core::record::score::ScoreSource;
+use ratchet_stages::gate::{self, GateContext, GateOrder};
 use ratchet_store::catalog::{FieldUpdate, NewDataset, NewDatasetItem};
 use ratchet_store::telemetry::Batch;
 use ratchet_testkit::build::{START, at, batch, json, project, score, text, trace};
@@ -161,4 +163,59 @@ async fn runs_with_long_outputs_are_shown_by_their_beginnings() {
         let asked = format!("asked {nth} {long}");
         assert!(file.text.contains(&asked), "item {nth} is not whole in the file");
     }
+}
+
+/// The oldest trials fell, behind more than a page could once read: the page, the API and the gate
+/// read the same.
+#[tokio::test]
+async fn all_trials_of_long_runs_are_compared_as_the_gate_compares_them() {
+    const ITEMS: i64 = 2_100;
+    const FALLEN: i64 = 40;
+    let site = site().await;
+    let shop = project("shop");
+    let dataset = site.data.catalog().dataset(shop.clone(), "cities".to_owned()).await;
+    let dataset = dataset.unwrap().unwrap().id;
+    let (mut recorded, mut items) = (batch(&shop), Vec::new());
+    for nth in 0..ITEMS {
+        let item = format!("item-{nth:04}");
+        for run in ["long-old", "long-new"] {
+            let id = format!("{run}-{item}");
+            let is_right = run == "long-old" || nth >= FALLEN;
+            let said = text(if is_right { "Lima" } else { "Bern" });
+            let given = score(&format!("exact-{id}")).on("exact").of_trace(&id);
+            let given = given.number(f64::from(u8::from(is_right))).from(ScoreSource::Eval);
+            recorded = recorded.with(trace(&id).beginning(nth).output(said)).with(given.given(nth));
+            let ran = Some(TimeSpan { start: at(nth), end: at(nth + 1) });
+            items.push(ExperimentItem { ran, ..tried(&dataset, run, &item) });
+        }
+    }
+    let recorded = Batch { experiment_items: items, ..recorded.build() };
+    site.data.telemetry().record(recorded).await.unwrap();
+    const COMPARED: &str = "/project/shop/datasets/cities/compare?before=long-old&after=long-new";
+    let page = site.get(COMPARED).await;
+    page.check(200, "2,100 items, compared by").check(200, "<b>40</b> regressed");
+    let shown = site.get(&format!("{COMPARED}&show=regressed")).await;
+    shown.check(200, "data-item=\"item-0000\"").check(200, "Bern").check(200, "Lima");
+    let context = GateContext {
+        store: site.data.folder(),
+        catalog: site.data.catalog(),
+        project: &shop,
+        server: "",
+        now: at(10_000),
+    };
+    let compared = gate::compare_runs(context, ["long-old", "long-new"]).await.unwrap();
+    let order = GateOrder {
+        dataset: "cities".to_owned(),
+        run: "long-new".to_owned(),
+        baseline: Some("long-old".to_owned()),
+        score: Some("exact".to_owned()),
+        rule: GateRule::default(),
+        look: Look::Only,
+        judged_again: Vec::new(),
+    };
+    let (_, report) = gate::decide(context, order).await.unwrap();
+    assert_eq!(report.flips.len(), 40);
+    let difference = compared.scores[0].difference.unwrap();
+    let decided = report.difference.unwrap().bounds;
+    assert_eq!((difference.value, difference.n), (decided.value, decided.n));
 }

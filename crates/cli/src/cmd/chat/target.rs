@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail};
 use ratchet_core::experiment::conversation::{self, Exchange, History};
@@ -10,7 +11,7 @@ use ratchet_server::clock::Clock;
 use ratchet_stages::data_target::DataTarget;
 use ratchet_stages::experiment::service::ExperimentService;
 use ratchet_stages::experiment::site::ExperimentSite;
-use ratchet_stages::experiment::target::OpenTarget;
+use ratchet_stages::experiment::target::{AnswerListener, OpenTarget};
 use ratchet_stages::experiment::target_chat::{self, TargetTurn, TurnHost, TurnRequest};
 use ratchet_stages::sink::LocalSink;
 use ratchet_store::Store;
@@ -44,6 +45,8 @@ struct TargetTalk<'a> {
     /// The last turn, and what the target was sent.
     last: Option<(TargetTurn, Value)>,
     dataset: Option<String>,
+    /// Whether the last answer was shown as it came.
+    was_streamed: bool,
     args: &'a ChatArgs,
 }
 
@@ -63,7 +66,8 @@ pub(super) async fn run(args: &ChatArgs, named: &str) -> anyhow::Result<Outcome>
     };
     let chat = SessionId::parse(&Uuid::new_v4().to_string())?;
     let dataset = args.dataset.clone();
-    let mut talk = TargetTalk { host, target, chat, before: Vec::new(), last: None, dataset, args };
+    let (before, last, was_streamed) = (Vec::new(), None, false);
+    let mut talk = TargetTalk { host, target, chat, before, last, dataset, was_streamed, args };
     let talked = match message {
         Some(message) => talk.once(&message).await,
         None => talk.converse(&mut StopSignals::listen()?).await,
@@ -146,7 +150,7 @@ impl TargetTalk<'_> {
         let turn = self.say(message).await?;
         if self.args.json {
             print(&line(&turn))?;
-        } else if let Some(answer) = &turn.answer {
+        } else if let Some(answer) = turn.answer.as_ref().filter(|_| !self.was_streamed) {
             print(&format!("{answer}\n"))?;
         }
         match &turn.fault {
@@ -193,7 +197,24 @@ impl TargetTalk<'_> {
             TurnRequest { chat: &self.chat, before: self.before.clone(), text, person: None };
         let history = History::of_kind(&self.target.identity.kind);
         let sent = conversation::input(&self.before, text, history)?;
-        let turn = target_chat::send(&self.host, &self.target, request, &Clock::System).await?;
+        let was_streamed = AtomicBool::new(false);
+        let listener = |part: &str| {
+            // A terminal that is gone is found out when the turn ends.
+            if !part.is_empty() && print(&plain(part)).is_ok() {
+                was_streamed.store(true, Ordering::Relaxed);
+            }
+        };
+        let silent = |_: &str| {};
+        // A program that reads the one answer gets it as it is.
+        let is_whole = self.args.json || self.args.print.is_some() && !io::stdout().is_terminal();
+        let listener: AnswerListener<'_> = if is_whole { &silent } else { &listener };
+        let clock = (&Clock::System, listener);
+        let turn = target_chat::send(&self.host, &self.target, request, clock).await;
+        self.was_streamed = was_streamed.into_inner();
+        if self.was_streamed {
+            print("\n")?;
+        }
+        let turn = turn?;
         self.before.extend(turn.exchange());
         self.last = Some((turn.clone(), sent));
         Ok(turn)
@@ -203,6 +224,7 @@ impl TargetTalk<'_> {
     fn show(&self, turn: anyhow::Result<TargetTurn>) -> anyhow::Result<()> {
         match turn {
             Ok(turn) if self.args.json => print(&line(&turn))?,
+            Ok(TargetTurn { answer: Some(_), .. }) if self.was_streamed => {}
             Ok(TargetTurn { answer: Some(answer), .. }) => print(&format!("{}\n", plain(&answer)))?,
             Ok(turn) => {
                 eprintln!("no answer: {}", plain(turn.fault.as_deref().unwrap_or("interrupted")));

@@ -1,105 +1,16 @@
-use std::collections::BTreeMap;
-
 use ratchet_core::experiment::plan::ExperimentProgress;
 use ratchet_core::experiment::run_summary::{RunSummary, ScoreSummary};
 use ratchet_core::experiment::runner::TrialSummary;
-use ratchet_core::gate::bounds::{self, Bounds};
+use ratchet_core::experiment::score_comparison::{ComparedItem, ComparedScore, ScoreComparison};
+use ratchet_stages::experiment::service::MAX_LISTED;
 use serde::Serialize;
 
 use crate::print::{one_line, table};
 
-/// Error rate of each bound: both together are a 95% interval.
-const TAIL: f64 = 0.025;
 /// Trials without an answer that are listed.
 pub(super) const LISTED_FAULTS: usize = 20;
 
-/// Two runs, item by item.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Comparison {
-    /// Items of both runs, and their mean scores.
-    items: Vec<ComparedItem>,
-    /// Items that only one of them has.
-    unpaired: usize,
-    /// Paired differences over the items that did not change.
-    scores: Vec<ComparedScore>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ComparedScore {
-    score: String,
-    /// Later minus earlier, with a 95% interval; null without items.
-    difference: Option<Bounds>,
-    /// Items that changed between the runs, and are not part of it.
-    changed: usize,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ComparedItem {
-    item: String,
-    score: String,
-    before: f64,
-    after: f64,
-    /// Whether the item changed between the runs.
-    is_changed: bool,
-}
-
-/// Mean scores of an item, by name, with its version.
-type ItemMeans = BTreeMap<(String, String), (String, f64)>;
-
-impl Comparison {
-    pub(super) fn of(before: &[TrialSummary], after: &[TrialSummary]) -> Self {
-        let (before, after) = (means(before), means(after));
-        let mut items = Vec::new();
-        for ((item, score), (version, mean)) in &before {
-            let Some((other, later)) = after.get(&(item.clone(), score.clone())) else { continue };
-            items.push(ComparedItem {
-                item: item.clone(),
-                score: score.clone(),
-                before: *mean,
-                after: *later,
-                is_changed: version != other,
-            });
-        }
-        let unpaired = before.len() + after.len() - 2 * items.len();
-        let scores = differences(&items);
-        Self { items, unpaired, scores }
-    }
-}
-
-fn differences(items: &[ComparedItem]) -> Vec<ComparedScore> {
-    let mut by_score: BTreeMap<&str, (Vec<f64>, usize)> = BTreeMap::new();
-    for item in items {
-        let (differences, changed) = by_score.entry(&item.score).or_default();
-        match item.is_changed {
-            true => *changed += 1,
-            false => differences.push(item.after - item.before),
-        }
-    }
-    let of_score = |(score, (differences, changed)): (&str, (Vec<f64>, usize))| ComparedScore {
-        score: score.to_owned(),
-        difference: bounds::difference(&differences, TAIL),
-        changed,
-    };
-    by_score.into_iter().map(of_score).collect()
-}
-
-fn means(trials: &[TrialSummary]) -> ItemMeans {
-    let mut sums: BTreeMap<(String, String), (String, f64, f64)> = BTreeMap::new();
-    for trial in trials {
-        for score in &trial.scores {
-            let key = (trial.item.clone(), score.name.clone());
-            let sum = sums.entry(key).or_insert_with(|| (trial.version.clone(), 0.0, 0.0));
-            sum.1 += score.value;
-            sum.2 += 1.0;
-        }
-    }
-    sums.into_iter().map(|(key, (version, sum, n))| (key, (version, sum / n))).collect()
-}
-
-pub(super) fn comparison(compared: &Comparison) -> String {
+pub(super) fn comparison(compared: &ScoreComparison) -> String {
     let mut flips: Vec<&ComparedItem> =
         compared.items.iter().filter(|one| (one.before - one.after).abs() > 1e-9).collect();
     flips.sort_by(|a, b| (a.after - a.before).total_cmp(&(b.after - b.before)));
@@ -129,10 +40,16 @@ pub(super) fn comparison(compared: &Comparison) -> String {
 
 fn score_difference(one: &ComparedScore) -> String {
     let name = one_line(&one.score);
-    let changed = match one.changed {
+    let mut changed = match one.changed {
         0 => String::new(),
         changed => format!(", {changed} items changed and are left out"),
     };
+    if one.corrected > 0 {
+        changed += &format!(", {} items corrected by people", one.corrected);
+    }
+    if one.corrected_once > 0 {
+        changed += &format!(" ({} in one run only, which are left out)", one.corrected_once);
+    }
     let Some(found) = &one.difference else {
         return format!("{name}: no unchanged item{changed}\n");
     };
@@ -164,7 +81,11 @@ pub(super) fn list(runs: &[ExperimentProgress]) -> String {
     };
     let rows: Vec<_> = runs.iter().map(row).collect();
     let head = ["RUN", "DATASET", "TARGET", "STATE", "DONE", "FAULTS", "CALLS", "COST", "CREATED"];
-    table(head, &rows)
+    let mut text = table(head, &rows);
+    if runs.len() >= MAX_LISTED {
+        text.push_str(&format!("The newest {MAX_LISTED} runs; --dataset lists those of one.\n"));
+    }
+    text
 }
 
 /// A run with the summary of its trials.
@@ -175,14 +96,11 @@ pub(super) struct SummarisedRun {
     pub(super) summary: RunSummary,
 }
 
-/// Summarises the finished trials of a run.
-pub(super) fn summary(trials: &[TrialSummary]) -> RunSummary {
-    let finished = trials.iter().filter(|one| matches!(one.state.as_str(), "answered" | "fault"));
-    RunSummary::of(&finished.map(TrialSummary::facts).collect::<Vec<_>>())
-}
-
 fn summary_text(summary: &RunSummary) -> String {
     let mut text: String = summary.scores.iter().map(score_text).collect();
+    for score in &summary.run_scores {
+        text.push_str(&format!("{}: {:.3}, the whole run\n", one_line(&score.name), score.value));
+    }
     let latency = summary.latency_ms.as_ref();
     let latency =
         latency.map(|of| format!("p50 {} ms, p95 {} ms, max {} ms", of.p50, of.p95, of.max));

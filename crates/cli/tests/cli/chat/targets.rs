@@ -1,3 +1,8 @@
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::process::Stdio;
+use std::sync::mpsc;
+
 use ratchet_testkit::http;
 use ratchet_testkit::process::Finished;
 use serde_json::{Value, json};
@@ -74,4 +79,50 @@ fn a_data_folder_and_a_name_in_the_settings_do_too() {
     // A server that runs on the folder records the turn.
     let _running = server(data_folder.path()).start();
     assert_eq!(ok(ratchet(&chat).args(["support", "--print", "again"])), "\"again\"\n");
+}
+
+/// An endpoint that sends the rest of its answer once it is told to.
+fn slow_endpoint(go_on: mpsc::Receiver<()>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let mut asked = [0; 4_096];
+        assert!(socket.read(&mut asked).unwrap() > 0);
+        let head =
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+        let part = |text: &str| format!("data: {}\n\n", json!({ "delta": text }));
+        socket.write_all(format!("{head}{}", part("Hel\u{1b}[31m")).as_bytes()).unwrap();
+        socket.flush().unwrap();
+        go_on.recv().unwrap();
+        socket.write_all(part("lo.").as_bytes()).unwrap();
+    });
+    url
+}
+
+#[test]
+fn a_streamed_answer_is_shown_as_it_comes() {
+    let (data_folder, folder) = (tempfile::tempdir().unwrap(), folder());
+    let (tell, go_on) = mpsc::channel();
+    let url = slow_endpoint(go_on);
+    let target = format!("kind = \"http\"\nurl = {url:?}\nstream = true\noutput = \"$.delta\"\n");
+    let file = folder.path().join("stream.toml");
+    std::fs::write(&file, target).unwrap();
+    let data = data_folder.path().display().to_string();
+    let chat = ["chat", "--data", &data, "--target"];
+    let (mut command, _home) = ratchet(&chat).arg(file).into_parts();
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut typed = child.stdin.take().unwrap();
+    typed.write_all(b"hi\n").unwrap();
+    let mut shown = child.stdout.take().unwrap();
+    let mut first = [0; 3];
+    shown.read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"Hel", "before the answer has ended");
+    tell.send(()).unwrap();
+    typed.write_all(b"/quit\n").unwrap();
+    let mut rest = String::new();
+    shown.read_to_string(&mut rest).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert!(rest.ends_with("lo.\n") && !rest.contains('\u{1b}'), "{rest:?}");
 }

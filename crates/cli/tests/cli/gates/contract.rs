@@ -44,6 +44,8 @@ fn the_smallest_target_file_and_the_promised_json() {
     let (code, open, all) = ended(gate().args(once).env("WRONG", "10"));
     assert_eq!((code, &open["verdict"]), (Some(4), &json!("inconclusive")), "{all}");
 
+    let nowhere = ["gate", "--dataset", "none", "--target", &file];
+    fails(ask(&ci.running, &nowhere).args(least), 1);
     for wrong in [["--margin", "10"], ["--evaluator", "exactly"], ["--max-cost", "0"]] {
         fails(gate().args(wrong), 2);
     }

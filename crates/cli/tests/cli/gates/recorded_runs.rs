@@ -65,6 +65,10 @@ fn recorded_runs_are_decided_with_and_without_corrections() {
     assert_eq!(fixed["corrections"]["items"], 6);
     assert_eq!(fixed["corrections"]["verdictWithout"], "block");
     assert_eq!(fixed["verdict"], "pass", "the same outputs are right in both runs: {fixed}");
+    let compared = crate::json(ask(&ci.running, &["experiment", "compare", "before", "after"]));
+    let score = &compared["scores"][0];
+    assert_eq!((&score["corrected"], &score["correctedOnce"]), (&json!(6), &json!(0)), "{score}");
+    assert_eq!(score["difference"]["value"], fixed["difference"]["value"], "as the gate counts");
 }
 
 /// Runs of other clients have the commands and the API that ours have.

@@ -1,12 +1,12 @@
 use ratchet_core::experiment::runner::{
-    CachedAnswer, ClaimOrder, ClaimedTrials, LeaseOutcome, LeaseRenewal, LeaseRenewals,
+    CachedAnswer, ClaimOrder, ClaimedTrials, JudgeCall, LeaseOutcome, LeaseRenewal, LeaseRenewals,
     MissingVerdict, ReportedCall, TrialCall, TrialResult, TrialScore, TrialSummary, TrialsPage,
 };
 
 use super::converted;
 use crate::ratchet::experiments::{
-    CachedAnswerView, ClaimRequest, ClaimView, FinishRequest, LeaseRequest, LeaseView,
-    MissingVerdictView, RenewRequest, ReportedCallForm, TrialResultForm, TrialScoreView,
+    CachedAnswerView, ClaimRequest, ClaimView, FinishRequest, JudgeCallView, LeaseRequest,
+    LeaseView, MissingVerdictView, RenewRequest, ReportedCallForm, TrialResultForm, TrialScoreView,
     TrialSummaryView, TrialView, TrialsView,
 };
 
@@ -130,6 +130,7 @@ impl From<TrialResultForm> for TrialResult {
             calls,
             scores,
             not_judged,
+            judge_calls,
         } = from;
         Self {
             id,
@@ -147,6 +148,7 @@ impl From<TrialResultForm> for TrialResult {
             calls: converted(calls),
             scores: converted(scores),
             not_judged: converted(not_judged),
+            judge_calls: converted(judge_calls),
         }
     }
 }
@@ -169,6 +171,7 @@ impl From<TrialResult> for TrialResultForm {
             calls,
             scores,
             not_judged,
+            judge_calls,
         } = from;
         Self {
             id,
@@ -186,7 +189,23 @@ impl From<TrialResult> for TrialResultForm {
             calls: converted(calls),
             scores: converted(scores),
             not_judged: converted(not_judged),
+            judge_calls: converted(judge_calls),
         }
+    }
+}
+
+impl From<JudgeCallView> for JudgeCall {
+    fn from(from: JudgeCallView) -> Self {
+        let JudgeCallView { score, model, messages, output, usage, cost, started_at, ended_at } =
+            from;
+        Self { score, model, messages, output, usage, cost, started_at, ended_at }
+    }
+}
+
+impl From<JudgeCall> for JudgeCallView {
+    fn from(from: JudgeCall) -> Self {
+        let JudgeCall { score, model, messages, output, usage, cost, started_at, ended_at } = from;
+        Self { score, model, messages, output, usage, cost, started_at, ended_at }
     }
 }
 

@@ -70,11 +70,22 @@ impl ExperimentItemWriter {
         self.groups.contains(&ItemGroup::Scores)
     }
 
+    /// The newest scores of an item; those of other observations of its trace are passed over.
     async fn scores(&self, item: &StoredExperimentItem) -> ApiResult<Vec<Score>> {
-        let on = ScoresOn::Trace(item.trace.clone());
-        let mut found = scores(&self.app, &self.project, on, MAX_SCORES_OF_TRACE).await?;
-        found.retain(|score| is_on(score, item));
-        found.truncate(usize::try_from(self.score_limit).unwrap_or(usize::MAX));
+        let wanted = usize::try_from(self.score_limit).unwrap_or(usize::MAX);
+        let (mut found, mut cursor, mut left) = (Vec::new(), None, MAX_SCORES_OF_TRACE);
+        while found.len() < wanted && left > 0 {
+            let on = ScoresOn::Trace(item.trace.clone());
+            let limit = self.score_limit.min(left);
+            let page = scores(&self.app, &self.project, on, (cursor, limit)).await?;
+            left -= limit;
+            found.extend(page.rows.into_iter().filter(|score| is_on(score, item)));
+            cursor = page.cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        found.truncate(wanted);
         Ok(found)
     }
 }

@@ -46,6 +46,7 @@ const NOT_AUDITED: &[&str] = &[
     "POST /api/v1/projects/{project}/experiments/{run}/claim",
     "POST /api/v1/projects/{project}/experiments/{run}/finish",
     "POST /api/v1/projects/{project}/experiments/{run}/renew",
+    "POST /api/v1/projects/{project}/experiments/{run}/scores",
     "POST /api/v1/projects/{project}/redaction/test",
     "POST /v1/logs",
     "POST /v1/metrics",

@@ -5,24 +5,27 @@ use ratchet_agent::budget::{Allowance, Budget};
 use ratchet_agent::environment::Variables;
 use ratchet_agent::error::ModelError;
 use ratchet_agent::model::Model;
-use ratchet_agent::response::Bill;
+use ratchet_agent::response::{Bill, LlmResponse};
 use ratchet_core::backoff::{Backoff, FailedAttempt};
 use ratchet_core::catalog::evaluator::document::{OutputDefinition, OutputType, PromptMessage};
 use ratchet_core::catalog::evaluator::variables;
 use ratchet_core::experiment::evaluator::ACCURACY;
-use ratchet_core::experiment::runner::TrialScore;
+use ratchet_core::experiment::runner::{JudgeCall, TrialScore};
 use ratchet_core::judge::evaluator::{EvaluatedRecord, EvaluatorPrompt, read, values};
 use ratchet_core::judge::judge_prompt::Seed;
 use ratchet_core::money::Money;
+use ratchet_core::record::limit::elide;
 use ratchet_core::record::score::rule::SentValue;
+use ratchet_core::time::Timestamp;
 use ratchet_remote::backoff_clock::BackoffClock;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tracing::warn;
 
-use super::{EvaluatorMachine, Judged, NoVerdict, VerdictResult};
+use super::{EvaluatorMachine, GivenVerdict, Judged, NoVerdict, VerdictResult};
 use crate::experiment::target::open_model;
 use crate::score::evaluators::judge_request;
+use crate::score::judge_calls::messages;
 
 /// Attempts to get a verdict.
 const RETRY: Backoff = Backoff {
@@ -33,6 +36,8 @@ const RETRY: Backoff = Backoff {
     max_elapsed: Duration::from_secs(180),
 };
 
+/// Bytes of a message to the judge that are recorded.
+const MESSAGE: usize = 100_000;
 /// Length of the hash that names its version.
 const VERSION_BYTES: usize = 6;
 
@@ -97,19 +102,22 @@ impl AccuracyJudge {
         loop {
             failed.attempt += 1;
             let budget = Budget::new(Allowance::default());
+            let sent_at = self.clock.now();
             let why = match self.model.complete(&request, &budget).await {
                 Ok(answer) => {
                     spent.add(answer.cost);
+                    spent.calls.push(call(&prompt, &answer, [sent_at, self.clock.now()]));
                     match read(&output, answer.json.as_ref().unwrap_or(&Value::Null)) {
                         Ok(verdict) => match number(&verdict.value) {
                             Some(value) => {
-                                return Ok(Some(TrialScore {
+                                let score = TrialScore {
                                     name: ACCURACY.to_owned(),
                                     value,
                                     comment: Some(verdict.rationale),
                                     cost: spent.dollars(),
                                     observation: None,
-                                }));
+                                };
+                                return Ok(Some(GivenVerdict { score, calls: spent.calls }));
                             }
                             None => "the verdict is not a number".to_owned(),
                         },
@@ -146,6 +154,8 @@ fn is_worth_another(error: &ModelError) -> bool {
 struct Spent {
     known: Money,
     is_unknown: bool,
+    /// Calls that were answered.
+    calls: Vec<JudgeCall>,
 }
 
 impl Spent {
@@ -160,13 +170,33 @@ impl Spent {
         }
     }
 
-    fn without_verdict(&self, reason: String) -> NoVerdict {
+    fn without_verdict(self, reason: String) -> NoVerdict {
         warn!(reason, "the judge has no verdict");
-        NoVerdict { reason, cost: self.dollars() }
+        NoVerdict { reason, cost: self.dollars(), calls: self.calls }
     }
 
     fn dollars(&self) -> Option<f64> {
         (!self.is_unknown).then(|| self.known.dollars())
+    }
+}
+
+/// A call as it is reported; the prompt may be long, and is cut in the middle.
+fn call(
+    prompt: &EvaluatorPrompt,
+    answer: &LlmResponse,
+    [sent_at, now]: [Timestamp; 2],
+) -> JudgeCall {
+    let said = messages(prompt).into_iter();
+    let cut = |(role, text): (&str, &str)| json!({ "role": role, "content": elide(text, MESSAGE) });
+    JudgeCall {
+        score: String::new(),
+        model: answer.model.clone(),
+        messages: said.map(cut).collect(),
+        output: answer.text.clone(),
+        usage: answer.usage.kinds().clone(),
+        cost: answer.cost.map(Money::dollars),
+        started_at: sent_at.to_string(),
+        ended_at: now.to_string(),
     }
 }
 

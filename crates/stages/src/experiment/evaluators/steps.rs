@@ -2,12 +2,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ratchet_core::experiment::runner::TrialCall;
-use ratchet_core::experiment::trajectory::Trajectory;
+use ratchet_core::experiment::trajectory::{SubAgent, Trajectory};
 use ratchet_core::experiment::trial::CallTrace;
 use ratchet_core::id::TraceId;
 use ratchet_core::record::observation::Observation;
 use ratchet_remote::backoff_clock::BackoffClock;
 use ratchet_remote::langfuse::client::{ObservationFilter, Position};
+use serde_json::Value;
 use tracing::warn;
 
 use super::EvaluatorMachine;
@@ -17,8 +18,12 @@ use crate::source::{Source, SourceError};
 
 /// How long spans may take to arrive behind the answer: exporters send them every five seconds.
 const WAIT: Duration = Duration::from_secs(15);
+/// How long sub-agents that are expected, and have traces of their own, are looked for after that.
+const WAIT_APART: Duration = Duration::from_secs(6);
 /// How often they are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// The most sub-agents with traces of their own.
+const MAX_APART: usize = 100;
 /// The most observations of a trace that are read.
 const MAX_STEPS: usize = 10_000;
 
@@ -59,7 +64,9 @@ impl StepReader {
             };
             let is_top = |step: &Observation| step.parent.as_ref() == Some(&own.root);
             if steps.iter().any(|step| is_top(step) && step.end.is_some()) {
-                return Some(Trajectory::of_observations(&steps));
+                let mut found = Trajectory::of_observations(&steps);
+                found.agents.extend(self.agents_apart(trial, (&own, &found.agents)).await);
+                return Some(found);
             }
             if self.clock.now() >= deadline {
                 let seconds = WAIT.as_secs();
@@ -68,6 +75,47 @@ impl StepReader {
             }
             self.clock.pause(LOOK_EVERY).await;
         }
+    }
+
+    /// The sub-agents whose traces are their own, in the session that the target was given. Those that
+    /// the item expects and that are not there yet are waited for.
+    async fn agents_apart(
+        &self,
+        trial: &TrialCall,
+        (own, known): (&CallTrace, &[SubAgent]),
+    ) -> Vec<SubAgent> {
+        let expected = trial.expected_output.get("agents").and_then(Value::as_object);
+        let deadline = self.clock.now().plus(WAIT_APART);
+        loop {
+            let found = self.in_session(own).await.unwrap_or_else(|error| {
+                warn!(%error, item = trial.item, "the traces of sub-agents cannot be read");
+                Vec::new()
+            });
+            let is_there = |name: &String| known.iter().chain(&found).any(|one| one.name == *name);
+            let is_complete = expected.is_none_or(|agents| agents.keys().all(is_there));
+            if is_complete || self.clock.now() >= deadline {
+                return found;
+            }
+            self.clock.pause(LOOK_EVERY).await;
+        }
+    }
+
+    async fn in_session(&self, own: &CallTrace) -> Result<Vec<SubAgent>, SourceError> {
+        let Some(source) = &self.source else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for session in own.sessions() {
+            let mut next = Some(Position::Start);
+            while let Some(at) = next.filter(|_| found.len() < MAX_APART) {
+                let slice = source.whole_traces(&session, &at).await?;
+                let others = slice.rows.iter().filter(|whole| whole.trace.id != own.trace);
+                found.extend(others.filter_map(|whole| {
+                    let name = whole.trace.name.as_deref();
+                    SubAgent::of_trace(&whole.trace.id, name, &whole.observations)
+                }));
+                next = slice.next;
+            }
+        }
+        Ok(found)
     }
 
     /// Reads the spans of a stored answer; `None` if the agent sent none, which says nothing of what

@@ -16,7 +16,7 @@ use reqwest::{Body, Client, Method, Request, Response, StatusCode, Url, redirect
 use serde_json::Value;
 
 use super::template::{self, checked_body, checked_path};
-use super::{CallFault, CallLimits, TargetAnswer, TargetError, invalid};
+use super::{AnswerListener, CallFault, CallLimits, TargetAnswer, TargetError, invalid};
 
 /// Bytes of an error response that a fault quotes.
 const QUOTED_BYTES: usize = 500;
@@ -101,9 +101,9 @@ impl HttpTarget {
         &self,
         trial: &TrialCall,
         trace: &CallTrace,
-        limits: CallLimits,
+        (limits, listener): (CallLimits, AnswerListener<'_>),
     ) -> Result<TargetAnswer, CallFault> {
-        let work = self.exchange(trial, trace, limits.max_output_bytes);
+        let work = self.exchange(trial, trace, (limits.max_output_bytes, listener));
         let seconds = limits.timeout.as_secs();
         let ended = tokio::time::timeout(limits.timeout, work).await;
         ended.map_err(|_| CallFault::transient(format!("no answer within {seconds} s")))?
@@ -113,18 +113,15 @@ impl HttpTarget {
         &self,
         trial: &TrialCall,
         trace: &CallTrace,
-        max_bytes: usize,
+        (max_bytes, listener): (usize, AnswerListener<'_>),
     ) -> Result<TargetAnswer, CallFault> {
         http::check_resolved(&self.url, &self.outbound)
             .await
             .map_err(|why| CallFault::lasting(why.to_string()))?;
         self.ping().await?;
-        // AgentCore wants at least 33 characters.
         let session = match &self.contract {
             Contract::Plain => trace.session.clone(),
-            Contract::AgentCore { .. } | Contract::AgentCoreArn(_) => {
-                format!("ratchet-{}", trace.session)
-            }
+            Contract::AgentCore { .. } | Contract::AgentCoreArn(_) => trace.agentcore_session(),
         };
         let mut request = self
             .client
@@ -146,7 +143,7 @@ impl HttpTarget {
             .and_then(|kind| kind.to_str().ok())
             .is_some_and(|kind| kind.starts_with("text/event-stream"));
         let text = match self.is_stream || is_events {
-            true => self.events(response, max_bytes).await?,
+            true => self.events(response, (max_bytes, listener)).await?,
             false => self.whole(response, max_bytes).await?,
         };
         Ok(TargetAnswer { text, ..TargetAnswer::default() })
@@ -207,7 +204,11 @@ impl HttpTarget {
     }
 
     /// Joins the outputs of a stream of events.
-    async fn events(&self, mut response: Response, max_bytes: usize) -> Result<String, CallFault> {
+    async fn events(
+        &self,
+        mut response: Response,
+        (max_bytes, listener): (usize, AnswerListener<'_>),
+    ) -> Result<String, CallFault> {
         let (mut reader, mut text, mut read) = (SseReader::default(), String::new(), 0);
         while let Some(piece) = response.chunk().await.map_err(unreached)? {
             read += piece.len();
@@ -218,9 +219,10 @@ impl HttpTarget {
             let events = events.map_err(|error| CallFault::lasting(error.to_string()))?;
             for event in events.iter().filter(|event| event.data != "[DONE]") {
                 // Events without the output, such as the last one, are passed over.
-                text.push_str(
-                    &template::answer(&event.data, self.output.as_deref()).unwrap_or_default(),
-                );
+                let part = template::answer(&event.data, self.output.as_deref());
+                let part = part.unwrap_or_default();
+                listener(&part);
+                text.push_str(&part);
             }
         }
         Ok(text)

@@ -1,31 +1,23 @@
-use std::collections::BTreeMap;
-
 use ratchet_agent::response::LlmResponse;
 use ratchet_core::catalog::evaluator::document::Evaluator;
 use ratchet_core::environment::Environment;
-use ratchet_core::id::{IdError, ObservationId, ScoreId, TraceId};
+use ratchet_core::id::{IdError, ScoreId};
 use ratchet_core::judge::evaluator::{EvaluatorPrompt, EvaluatorVerdict};
 use ratchet_core::money::Money;
-use ratchet_core::payload::{Json, Payload};
-use ratchet_core::record::field::{Field, Stamp, StampedValue, WriteKind};
-use ratchet_core::record::merge::{Earliest, Latest, Metadata};
-use ratchet_core::record::observation::{ObservationKind, ObservationPatch};
+use ratchet_core::payload::Json;
+use ratchet_core::record::field::{Field, Stamp, WriteKind};
+use ratchet_core::record::observation::ObservationPatch;
 use ratchet_core::record::score::draft::ScoreDraft;
 use ratchet_core::record::score::rule::SentValue;
 use ratchet_core::record::score::{DataType, Score, ScoreSource, ScoreTarget};
 use ratchet_core::record::trace::TracePatch;
-use ratchet_core::record::usage::Cost;
 use ratchet_core::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::intake::target_key;
+use crate::score::judge_calls::{CALL_TRACE, JudgeCallRecord, messages, metadata};
 use crate::score::previous_scores::{FINGERPRINT, JUDGE};
 use crate::score::write_scores::{JUDGE_VERSION, hash};
-
-/// Digits of a trace id of ours.
-const TRACE_DIGITS: usize = 32;
-/// Digits of an observation id of ours.
-const OBSERVATION_DIGITS: usize = 16;
 
 /// The metadata key of an evaluator's name.
 const EVALUATOR: &str = "evaluator";
@@ -33,8 +25,6 @@ const EVALUATOR: &str = "evaluator";
 pub(super) const EVALUATOR_ID: &str = "evaluator_id";
 const EVALUATOR_VERSION: &str = "evaluator_version";
 const RULE: &str = "evaluation_rule";
-/// The metadata key of the trace of the model call.
-const CALL_TRACE: &str = "judge_trace";
 /// The metadata key of the cost in US dollars.
 const COST: &str = "cost";
 
@@ -152,56 +142,24 @@ fn call_records(
     call: &AnsweredCall<'_>,
     now: Timestamp,
 ) -> Result<(TracePatch, ObservationPatch), IdError> {
-    let key = hash(&["evaluation-call", &call.key, &source.evaluator.id]);
-    let trace = TraceId::parse(key.get(..TRACE_DIGITS).unwrap_or(&key))?;
-    let id = ObservationId::parse(key.get(key.len() - OBSERVATION_DIGITS..).unwrap_or(&key))?;
-    let stamp = Stamp::stated(now, WriteKind::Create);
-    let environment = Field::new(Environment::of_judges(), stamp);
-    let name = Field::new(format!("Evaluate: {}", source.evaluator.name), stamp);
-    let input = Field::new(Payload::Json(Json::from_value(&messages(call.prompt))), stamp);
-    let output = Field::new(Payload::Text(call.response.text.as_str().into()), stamp);
-    let facts = [
-        (EVALUATOR, json!(source.evaluator.name)),
-        (EVALUATOR_VERSION, json!(source.version)),
-        ("target", json!(target_key(source.target))),
-        ("score", json!(score.to_string())),
-    ];
-    let total = |cost: Money| Cost::new(BTreeMap::from([("total".to_owned(), cost)]));
-    let observation = ObservationPatch {
-        kind: Field::new(ObservationKind::Generation, stamp),
-        name: name.clone(),
-        start: Earliest(Some(call.sent_at)),
-        end: Latest(Some(now)),
-        environment: environment.clone(),
-        model: Field::new(call.response.model.clone(), stamp),
-        usage: Field::new(call.response.usage.clone(), stamp),
-        cost: Field::if_some(call.response.cost.map(total), stamp),
-        input: input.clone(),
-        output: output.clone(),
-        ..ObservationPatch::new(id.clone(), Some(trace.clone()))
+    let said = messages(call.prompt).into_iter();
+    let said: Value = said.map(|(role, text)| json!({ "role": role, "content": text })).collect();
+    let record = JudgeCallRecord {
+        key: &["evaluation-call", &call.key, &source.evaluator.id],
+        evaluator: &source.evaluator.name,
+        facts: vec![
+            (EVALUATOR, json!(source.evaluator.name)),
+            (EVALUATOR_VERSION, json!(source.version)),
+            ("target", json!(target_key(source.target))),
+            ("score", json!(score.to_string())),
+        ],
+        messages: &said,
+        output: &call.response.text,
+        model: &call.response.model,
+        usage: call.response.usage.clone(),
+        cost: call.response.cost,
+        sent_at: call.sent_at,
+        ended_at: now,
     };
-    let trace = TracePatch {
-        timestamp: Earliest(Some(call.sent_at)),
-        name,
-        environment,
-        input,
-        output,
-        metadata: metadata(stamp, &facts),
-        root: Field::new(id, stamp),
-        ..TracePatch::new(trace)
-    };
-    Ok((trace, observation))
-}
-
-fn messages(prompt: &EvaluatorPrompt) -> Value {
-    let system = ("system", &prompt.system);
-    let rest = prompt.messages.iter().map(|(role, text)| (role.as_str(), text));
-    let all = std::iter::once(system).chain(rest);
-    all.map(|(role, text)| json!({ "role": role, "content": text })).collect()
-}
-
-fn metadata<const N: usize>(stamp: Stamp, facts: &[(&str, Value); N]) -> Metadata {
-    let stamped = |value: &Value| StampedValue { stamp, value: Some(Json::from_value(value)) };
-    let known = facts.iter().filter(|(_, value)| !value.is_null());
-    Metadata::new(known.map(|(key, value)| ((*key).to_owned(), stamped(value))))
+    record.patches(now)
 }

@@ -1,12 +1,13 @@
 use ratchet_core::id::TraceId;
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{List, Listed, nothing, observations, traces};
 use crate::embedded::column::{Column, to_u64};
 use crate::embedded::content::{self, ContentBudget};
 use crate::embedded::experiment_row::{
-    EXPERIMENT_COLUMNS, ITEM_COLUMNS, ITEM_TIME, read_bare_item, read_experiment, read_item,
+    EXPERIMENT_COLUMNS, ITEM_COLUMNS, ITEM_TIME, item_with_texts, read_experiment, read_item,
+    with_texts,
 };
 use crate::embedded::filter::Where;
 use crate::embedded::load::project_number;
@@ -21,7 +22,7 @@ use crate::{StoreError, StoreResult};
 
 const ITEMS: &str = "experiment_item i JOIN experiment e ON e.no = i.experiment";
 
-/// Experiments with items in a time range, latest first.
+/// Experiments with items in a time range, latest first. After some bytes they have no texts.
 pub(in crate::embedded) fn list(
     db: &Connection,
     query: &ExperimentQuery,
@@ -47,15 +48,48 @@ pub(in crate::embedded) fn list(
         paging: &query.paging,
         known_total: None,
     };
+    let mut budget = ContentBudget::new(Detail::BoundedContent);
     list.read::<_, 2>(db, |row| {
         let summary = ExperimentSummary {
-            experiment: read_experiment(row)?,
-            start: row.get::<_, Column<_>>(8)?.0,
-            end: row.get::<_, Column<_>>(9)?.0,
-            items: to_u64(row.get(10)?),
+            experiment: bounded(db, row, &mut budget)?,
+            start: row.get::<_, Column<_>>(6)?.0,
+            end: row.get::<_, Column<_>>(7)?.0,
+            items: to_u64(row.get(8)?),
         };
-        Ok(Some(Listed { row: summary, keys: vec![row.get(9)?, row.get(0)?] }))
+        Ok(Some(Listed { row: summary, keys: vec![row.get(7)?, row.get(0)?] }))
     })
+}
+
+/// The experiment of a row, with its texts if there is room for them.
+fn bounded(
+    db: &Connection,
+    row: &Row<'_>,
+    budget: &mut ContentBudget,
+) -> rusqlite::Result<Experiment> {
+    let experiment = read_experiment(row)?;
+    if !budget.has_room() {
+        return Ok(experiment);
+    }
+    let experiment = with_texts(db, experiment, row.get(0)?)?;
+    budget.charge_bytes(experiment.text_bytes());
+    Ok(experiment)
+}
+
+/// An experiment that was cut, with its texts; `None` if it was deleted meanwhile.
+pub(in crate::embedded) fn whole_experiment(
+    db: &Connection,
+    project: &ProjectId,
+    experiment: Experiment,
+) -> StoreResult<Option<Experiment>> {
+    let Some(number) = number(db, project)? else { return Ok(None) };
+    let read = || -> rusqlite::Result<Option<Experiment>> {
+        let sql = "SELECT no FROM experiment WHERE project = ? AND id = ?";
+        let mut statement = db.prepare_cached(sql)?;
+        let no =
+            statement.query_row(params![number, experiment.id], |row| row.get(0)).optional()?;
+        no.map(|no| with_texts(db, experiment, no)).transpose()
+    };
+    read().map_err(StoreError::database)
 }
 
 /// The items of experiments, newest first.
@@ -78,17 +112,34 @@ pub(in crate::embedded) fn items(
     };
     let (mut blocks, mut budget) = (Blocks::new(db), ContentBudget::new(query.detail));
     list.read::<_, 2>(db, |row| {
-        let keys = vec![row.get(20)?, row.get(8)?];
+        let keys = vec![row.get(16)?, row.get(6)?];
         if !budget.has_room() {
             let is_cut = query.detail == Detail::BoundedContent;
-            let row = StoredExperimentItem { is_cut, ..read_bare_item(row)? };
+            let row = StoredExperimentItem { is_cut, ..read_item(row)? };
             return Ok(Some(Listed { row, keys }));
         }
-        let mut item = read_item(row)?;
-        item.outcome = outcome(db, &mut blocks, (&query.of.project, project), &item)?;
+        let item = whole_row(db, &mut blocks, (&query.of.project, project), row)?;
         budget.charge_bytes(bytes(&item));
         Ok(Some(Listed { row: item, keys }))
     })
+}
+
+/// The item of a row with its texts, its experiment's and its outcome.
+fn whole_row(
+    db: &Connection,
+    blocks: &mut Blocks<'_>,
+    project: (&ProjectId, i64),
+    row: &Row<'_>,
+) -> rusqlite::Result<StoredExperimentItem> {
+    let mut item = with_all_texts(db, row)?;
+    item.outcome = outcome(db, blocks, project, &item)?;
+    Ok(item)
+}
+
+fn with_all_texts(db: &Connection, row: &Row<'_>) -> rusqlite::Result<StoredExperimentItem> {
+    let item = item_with_texts(db, read_item(row)?, row.get(6)?)?;
+    let experiment = with_texts(db, item.experiment, row.get(0)?)?;
+    Ok(StoredExperimentItem { experiment, ..item })
 }
 
 /// An item that was cut, with its content; `None` if it was deleted meanwhile.
@@ -105,11 +156,9 @@ pub(in crate::embedded) fn whole(
     let read = || -> rusqlite::Result<Option<StoredExperimentItem>> {
         let mut statement = db.prepare_cached(&sql)?;
         let keys = params![number, Column(&item.trace), item.id, item.experiment.id];
-        let Some(mut found) = statement.query_row(keys, read_item).optional()? else {
-            return Ok(None);
-        };
-        found.outcome = outcome(db, &mut Blocks::new(db), (project, number), &found)?;
-        Ok(Some(found))
+        let mut blocks = Blocks::new(db);
+        let whole = |row: &Row<'_>| whole_row(db, &mut blocks, (project, number), row);
+        statement.query_row(keys, whole).optional()
     };
     read().map_err(StoreError::database)
 }
@@ -121,10 +170,9 @@ fn bytes(item: &StoredExperimentItem) -> usize {
         Some(Outcome::Step(step)) => step.content.as_ref(),
         None => None,
     };
-    let texts = [&item.expected_output, &item.metadata, &item.experiment.metadata];
+    let texts = [&item.expected_output, &item.metadata];
     let texts = texts.into_iter().flatten().map(|json| json.as_str().len());
-    let description = item.experiment.description.as_ref().map_or(0, String::len);
-    content.map_or(0, content::bytes) + texts.sum::<usize>() + description
+    content.map_or(0, content::bytes) + texts.sum::<usize>() + item.experiment.text_bytes()
 }
 
 /// The items whose runs are some traces.
@@ -142,7 +190,8 @@ pub(in crate::embedded) fn items_of_traces(
         let mut statement = db.prepare_cached(&sql)?;
         let mut found = Vec::new();
         for trace in traces {
-            let rows = statement.query_map(params![project, Column(trace)], read_item)?;
+            let rows = statement
+                .query_map(params![project, Column(trace)], |row| with_all_texts(db, row))?;
             found.extend(rows.collect::<rusqlite::Result<Vec<_>>>()?);
         }
         Ok(found)
@@ -150,7 +199,7 @@ pub(in crate::embedded) fn items_of_traces(
     read().map_err(StoreError::database)
 }
 
-/// The experiments over one dataset, newest first.
+/// The experiments over one dataset, newest first. After some bytes they have no texts.
 pub(in crate::embedded) fn runs(
     db: &Connection,
     query: &RunQuery,
@@ -171,9 +220,10 @@ pub(in crate::embedded) fn runs(
         paging: &query.paging,
         known_total: None,
     };
+    let mut budget = ContentBudget::new(Detail::BoundedContent);
     list.read::<_, 2>(db, |row| {
-        let keys = vec![row.get(6)?, row.get(0)?];
-        Ok(Some(Listed { row: read_experiment(row)?, keys }))
+        let keys = vec![row.get(4)?, row.get(0)?];
+        Ok(Some(Listed { row: bounded(db, row, &mut budget)?, keys }))
     })
 }
 

@@ -15,6 +15,15 @@ use crate::{StoreError, StoreResult};
 
 /// The scores that match, newest first.
 pub(in crate::embedded) fn list(db: &Connection, query: &ScoreQuery) -> StoreResult<Page<Score>> {
+    read(db, query, score_row::COLUMNS)
+}
+
+/// The same without their long texts.
+pub(in crate::embedded) fn values(db: &Connection, query: &ScoreQuery) -> StoreResult<Page<Score>> {
+    read(db, query, score_row::SHORT_COLUMNS)
+}
+
+fn read(db: &Connection, query: &ScoreQuery, selected: &str) -> StoreResult<Page<Score>> {
     let project = project_number(db, &query.project).map_err(StoreError::database)?;
     let Some(project) = project else { return Ok(nothing(&query.paging)) };
     let mut filter = Where::default();
@@ -34,7 +43,7 @@ pub(in crate::embedded) fn list(db: &Connection, query: &ScoreQuery) -> StoreRes
     let order: &[_] = if is_few { &["+s.timestamp", "+s.no"] } else { &["s.timestamp", "s.no"] };
     let tests = filter.content.clone();
     let list = List {
-        select: format!("SELECT {} FROM {from}", score_row::COLUMNS),
+        select: format!("SELECT {selected} FROM {from}"),
         count: format!("SELECT count(*) FROM {from}"),
         filter,
         order,

@@ -9,18 +9,19 @@ mod correct;
 /// The comparison as a file.
 mod export;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use axum::extract::{Path, State};
 use maud::{Markup, html};
 use ratchet_core::catalog::review::CORRECTNESS;
 use ratchet_core::catalog::run_comparison::{ItemChange, ItemRun, RunComparison, ScoreScale};
-use ratchet_core::time::Timestamp;
+use ratchet_stages::gate::MAX_TRIALS;
+use ratchet_store::StoreResult;
 use ratchet_store::catalog::Dataset;
 use ratchet_store::experiment::Experiment;
 use ratchet_store::query::PageNumber;
 
-use super::results::{self, RunDetail, RunResult, TRIALS};
+use super::results::{self, RunDetail, RunResult};
 use super::{item_texts, one, outcomes, run};
 use crate::assets;
 use crate::components::{empty, figure, table, toast};
@@ -36,13 +37,13 @@ pub(super) use export::export;
 const CANDIDATES: usize = 3;
 /// Items on a page.
 const ROWS: usize = 50;
-/// Versions of an item that are read.
-const VERSIONS: u64 = 200;
-
 /// A run and what became of the items in it.
 struct ComparedRun {
     run: Experiment,
+    /// All items, without the texts of outputs.
     results: BTreeMap<String, RunResult>,
+    /// Those that are shown, with texts.
+    shown: BTreeMap<String, RunResult>,
     /// Against the baseline; `None` for the baseline itself.
     comparison: Option<RunComparison>,
 }
@@ -80,14 +81,17 @@ pub(super) async fn show(
     ctx: RequestContext,
     Path((_, name)): Path<(String, String)>,
 ) -> PageResult<Markup> {
-    let compared = Compared::read(&web, &ctx, name).await?;
+    let mut compared = Compared::read(&web, &ctx, name).await?;
+    let at = PageNumber { page: ctx.params.page(), limit: ROWS as u64 };
+    let first = usize::try_from(at.offset()).unwrap_or(usize::MAX);
+    let ids = compared.shown_ids(&ctx);
+    let drawn = ids.get(first..ids.len().min(first.saturating_add(ROWS))).unwrap_or_default();
+    compared.read_texts(&web, &ctx, drawn).await?;
     let items = item_texts::items(&web, &ctx, &compared.dataset).await?;
     let rows = compared.rows();
     let wanted = ctx.params.get("item");
     let shown = compared.shown(&rows, &ctx);
-    let at = PageNumber { page: ctx.params.page(), limit: ROWS as u64 };
     let total = shown.len() as u64;
-    let first = usize::try_from(at.offset()).unwrap_or(usize::MAX);
     let dataset = &compared.dataset;
     let mut page = one::begin(dataset, &ctx);
     page.crumbs.push((dataset.name.clone(), ctx.to(&["datasets", &dataset.name, "runs"])));
@@ -148,10 +152,9 @@ impl Compared {
         let mut runs = Vec::new();
         for named in std::iter::once(before).chain(after) {
             let run = run::find(web, ctx, &dataset, named.to_owned()).await?;
-            let results = results::results(web, ctx, run.id.clone(), RunDetail::Outputs).await?;
-            runs.push(ComparedRun { run, results, comparison: None });
+            let results = results::results(web, ctx, &run.id, (RunDetail::Outcomes, &[])).await?;
+            runs.push(ComparedRun { run, results, shown: BTreeMap::new(), comparison: None });
         }
-        align_versions(web, ctx, &mut runs).await?;
         let results = || runs.iter().map(|run| &run.results);
         let scores = outcomes::score_names(results());
         let asked = ctx.params.get("score").map(str::to_owned);
@@ -160,6 +163,30 @@ impl Compared {
         let mut compared = Self { dataset, score, scores, scale, runs };
         compared.compare();
         Ok(compared)
+    }
+
+    /// The ids of the items that the URL asks for, in their order.
+    fn shown_ids(&self, ctx: &RequestContext) -> Vec<String> {
+        let rows = self.rows();
+        self.shown(&rows, ctx).iter().map(|row| row.item.to_owned()).collect()
+    }
+
+    /// Reads the outputs of some items, in the place of those that were read before.
+    async fn read_texts(
+        &mut self,
+        web: &Web,
+        ctx: &RequestContext,
+        items: &[String],
+    ) -> StoreResult<()> {
+        for run in &mut self.runs {
+            run.shown = match items.is_empty() {
+                true => BTreeMap::new(),
+                false => {
+                    results::results(web, ctx, &run.run.id, (RunDetail::Outputs, items)).await?
+                }
+            };
+        }
+        Ok(())
     }
 
     /// Compares each candidate with the baseline.
@@ -206,10 +233,10 @@ impl Compared {
     fn summary(&self, rows: &[ItemRow<'_>]) -> Markup {
         let trials =
             |run: &ComparedRun| run.results.values().map(|of| of.trials.len()).sum::<usize>();
-        let is_cut = self.runs.iter().any(|run| trials(run) >= TRIALS);
+        let is_cut = self.runs.iter().any(|run| trials(run) >= MAX_TRIALS);
         html! {
             (figure::grouped(rows.len() as u64)) @if rows.len() == 1 { " item" } @else { " items" }
-            @if is_cut { " (newest " (figure::grouped(TRIALS as u64)) " trials of each run)" }
+            @if is_cut { " (newest " (figure::grouped(MAX_TRIALS as u64)) " trials of each run)" }
             ", compared by " bdi { (self.score) } "."
         }
     }
@@ -232,26 +259,4 @@ impl Compared {
             }
         }
     }
-}
-
-/// Clients name the version of an item by any time in which it was current: where runs name
-/// different times, these become the starts of their versions.
-async fn align_versions(
-    web: &Web,
-    ctx: &RequestContext,
-    runs: &mut [ComparedRun],
-) -> PageResult<()> {
-    let mut named: BTreeMap<String, BTreeSet<Timestamp>> = BTreeMap::new();
-    for (item, result) in runs.iter().flat_map(|run| &run.results) {
-        named.entry(item.clone()).or_default().extend(result.version);
-    }
-    for (item, _) in named.into_iter().filter(|(_, versions)| versions.len() > 1) {
-        let catalog = &web.store.catalog;
-        let starts = catalog.dataset_item_starts(ctx.project_id(), item.clone(), VERSIONS).await?;
-        for result in runs.iter_mut().filter_map(|run| run.results.get_mut(&item)) {
-            let start = result.version.and_then(|at| starts.iter().find(|start| **start <= at));
-            result.version = start.copied().or(result.version);
-        }
-    }
-    Ok(())
 }

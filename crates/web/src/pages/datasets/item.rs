@@ -38,18 +38,26 @@ pub(super) async fn show(
 ) -> PageResult<Markup> {
     let dataset = one::find(&web, &ctx, name).await?;
     let catalog = &web.store.catalog;
-    let versions = catalog.dataset_item_versions(ctx.project_id(), id.clone(), VERSIONS).await?;
+    let versions = catalog.dataset_item_history(ctx.project_id(), id.clone(), VERSIONS).await?;
     let wanted = ctx.params.get("version").and_then(|text| Timestamp::parse(text).ok());
     let chosen = match wanted {
         // Like everywhere else: as it was at that time.
-        Some(wanted) => versions.iter().position(|version| version.item.valid_from <= wanted),
+        Some(wanted) => versions.iter().position(|version| version.valid_from <= wanted),
         None => Some(0),
     };
     let chosen = chosen.and_then(|chosen| Some((versions.get(chosen)?, versions.get(chosen + 1))));
-    let found = chosen.filter(|(version, _)| version.item.dataset == dataset.id);
+    let found = chosen.filter(|(version, _)| version.dataset == dataset.id);
     let (version, before) = found.ok_or_else(|| PageError::not_there("dataset item"))?;
+    let read = async |version: &ItemVersion| {
+        catalog.dataset_item(ctx.project_id(), id.clone(), Some(version.valid_from)).await
+    };
+    let item = read(version).await?.ok_or_else(|| PageError::not_there("dataset item"))?;
+    let before = match before {
+        Some(before) => read(before).await?,
+        None => None,
+    };
     let changed = match before {
-        Some(before) => changed(&before.item, &version.item).await,
+        Some(before) => changed(&before, &item).await,
         None => Markup::default(),
     };
     let mut page = begin(&dataset, &ctx);
@@ -60,11 +68,11 @@ pub(super) async fn show(
         div.prompt {
             (history(&versions, version, &ctx))
             div {
-                (facts(&version.item, &ctx))
-                (form::sides(sides(&version.item)))
+                (facts(&item, &ctx))
+                (form::sides(sides(&item)))
                 (changed)
                 @if is_current(version, &versions) && ctx.viewer.can_change() {
-                    (edit(&dataset, &version.item, &ctx))
+                    (edit(&dataset, &item, &ctx))
                 }
             }
         }
@@ -90,8 +98,8 @@ fn is_current(version: &ItemVersion, versions: &[ItemVersion]) -> bool {
 fn summary(version: &ItemVersion, versions: &[ItemVersion], ctx: &RequestContext) -> Markup {
     html! {
         @if is_current(version, versions) { "Current version, saved " } @else { "Old version, saved " }
-        (figure::ago(version.item.valid_from, &ctx.time))
-        @match (version.valid_to, version.item.status) {
+        (figure::ago(version.valid_from, &ctx.time))
+        @match (version.valid_to, version.status) {
             (Some(until), _) => { ", until " (figure::ago(until, &ctx.time)) },
             (None, DatasetStatus::Archived) => { "; archived" },
             (None, DatasetStatus::Active) => {},
@@ -107,7 +115,7 @@ fn history(versions: &[ItemVersion], chosen: &ItemVersion, ctx: &RequestContext)
         nav.versions aria-label="Versions" {
             ol {
                 @for (place_of, version) in versions.iter().enumerate() {
-                    @let from = version.item.valid_from;
+                    @let from = version.valid_from;
                     li {
                         a href=(here.clone().with("version", from.to_string()))
                           aria-current=[(version == chosen).then_some("true")] {
@@ -128,17 +136,16 @@ fn history(versions: &[ItemVersion], chosen: &ItemVersion, ctx: &RequestContext)
 /// Summary of a version: its changes from the previous one.
 fn what_changed(before: Option<&ItemVersion>, version: &ItemVersion) -> String {
     let Some(before) = before else { return "created".to_owned() };
-    if before.valid_to.is_some_and(|until| until < version.item.valid_from) {
+    if before.valid_to.is_some_and(|until| until < version.valid_from) {
         return "created again".to_owned();
     }
-    let (old, new) = (&before.item, &version.item);
-    let status = match (old.status, new.status) {
+    let status = match (before.status, version.status) {
         (DatasetStatus::Active, DatasetStatus::Archived) => Some("archived"),
         (DatasetStatus::Archived, DatasetStatus::Active) => Some("restored"),
         _ => None,
     };
-    let parts = PARTS.iter().zip(sides(old).into_iter().zip(sides(new)));
-    let parts = parts.filter(|(_, (old, new))| old != new).map(|((_, title, _), _)| *title);
+    let parts = PARTS.iter().zip(version.changed.unwrap_or_default());
+    let parts = parts.filter(|(_, has_changed)| *has_changed).map(|((_, title, _), _)| *title);
     let words: Vec<&str> = status.into_iter().chain(parts).collect();
     if words.is_empty() { "no changes".to_owned() } else { words.join(", ").to_lowercase() }
 }

@@ -50,7 +50,7 @@ pub(in crate::pages) fn item_runs(
             version: result.version,
             trials: result.trials.iter().filter_map(|one| trial(one, score, scale)).collect(),
         },
-        outputs: result.trials.iter().filter_map(digest).collect(),
+        outputs: result.trials.iter().filter_map(|one| one.digest.clone()).collect(),
     };
     results.iter().map(item).collect()
 }
@@ -68,19 +68,7 @@ pub(in crate::pages) fn accuracy(results: &Results) -> Option<(String, Bounds)> 
 fn trial(trial: &TrialOutcome, score: &str, scale: ScoreScale) -> Option<Trial> {
     let judged = trial.scores.judged.get(score).map(|value| scale.share(*value));
     let corrected = trial.scores.correction(score).map(|value| value.clamp(0.0, 1.0));
-    let is_fault = trial.fault.is_some();
-    if judged.is_none() && corrected.is_none() && !is_fault {
-        return None;
-    }
-    Some(Trial {
-        value: if is_fault { 0.0 } else { judged.or(corrected).unwrap_or(0.0) },
-        corrected,
-        is_fault,
-        output: digest(trial),
-        trace: Some(trial.trace.to_string()),
-    })
-}
-
-fn digest(trial: &TrialOutcome) -> Option<String> {
-    trial.digest.map(|digest| format!("{digest:016x}"))
+    let counted = Trial::counted(judged, corrected, trial.fault.is_some())?;
+    let trace = Some(trial.trace.to_string());
+    Some(Trial { output: trial.digest.clone(), trace, ..counted })
 }

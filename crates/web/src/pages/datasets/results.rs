@@ -2,37 +2,33 @@
 
 use std::collections::BTreeMap;
 
-use ratchet_core::catalog::review::CORRECTNESS;
 use ratchet_core::catalog::run_comparison::ItemScores;
 use ratchet_core::id::TraceId;
 use ratchet_core::money::Money;
 use ratchet_core::record::limit::elide;
-use ratchet_core::record::observation::Level;
-use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
-use ratchet_core::record::trace::Content;
-use ratchet_core::record::usage::Cost;
+use ratchet_core::record::score::ScoreSource;
 use ratchet_core::time::Timestamp;
+use ratchet_stages::gate::{
+    self, DatasetItems, GateContext, MAX_TRIALS, RunTrial, RunTrials, newest_correction,
+    scores_by_trace,
+};
+use ratchet_store::StoreResult;
 use ratchet_store::experiment::{
     ExperimentItemQuery, ExperimentQuery, Outcome, StoredExperimentItem,
 };
-use ratchet_store::query::{
-    Condition, Detail, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TimeRange,
-};
+use ratchet_store::query::{Detail, Paging, TimeRange};
 
 use super::{PREVIEW, as_read};
 use crate::components::badge::Decider;
 use crate::message_preview;
-use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
 use crate::score_summary;
 use crate::web::Web;
 
 /// Maximum number of trials of a run that are read; pages say if there are more.
 pub(in crate::pages) const TRIALS: usize = 2_000;
-/// Trials that are read at a time.
+/// Trials that are read at a time where many runs are listed.
 const SLICE: u64 = 250;
-/// Scores of a slice that are read.
-const SCORES: u64 = 5_000;
 
 /// Maximum number of trials that are read where many runs are listed.
 pub(in crate::pages) const LISTED_TRIALS: usize = 500;
@@ -43,20 +39,16 @@ pub(in crate::pages) enum RunDetail {
     /// Scores of the newest trials, without outputs and faults.
     Scores,
     Outputs,
+    /// All trials, as the gate reads them, without the texts of outputs.
+    Outcomes,
 }
 
 impl RunDetail {
-    const fn detail(self) -> Detail {
-        match self {
-            Self::Scores => Detail::Row,
-            Self::Outputs => Detail::BoundedContent,
-        }
-    }
-
     const fn trials(self) -> usize {
         match self {
             Self::Scores => LISTED_TRIALS,
             Self::Outputs => TRIALS,
+            Self::Outcomes => MAX_TRIALS,
         }
     }
 }
@@ -82,7 +74,7 @@ pub(in crate::pages) struct TrialOutcome {
     /// The start of it, as people read it.
     pub(in crate::pages) output: String,
     /// The whole of it; `None` without an output.
-    pub(in crate::pages) digest: Option<u64>,
+    pub(in crate::pages) digest: Option<String>,
     /// The target failed instead of answering.
     pub(in crate::pages) fault: Option<String>,
     pub(in crate::pages) latency_nanos: Option<i64>,
@@ -95,15 +87,16 @@ pub(in crate::pages) struct TrialOutcome {
 pub(in crate::pages) struct TrialScores {
     /// By evaluators and clients.
     pub(in crate::pages) judged: ItemScores,
-    /// By people.
-    pub(in crate::pages) people: ItemScores,
+    /// By people, newest first.
+    pub(in crate::pages) people: Vec<(String, f64)>,
     pub(in crate::pages) deciders: BTreeMap<String, Decider>,
 }
 
 impl TrialScores {
     /// A person's word on whether the output is right, which outweighs the score of an evaluator.
     pub(in crate::pages) fn correction(&self, score: &str) -> Option<f64> {
-        self.people.get(CORRECTNESS).or_else(|| self.people.get(score)).copied()
+        let mut people = self.people.iter().map(|(name, value)| (name.as_str(), *value));
+        newest_correction(&mut people, score)
     }
 }
 
@@ -132,10 +125,10 @@ impl RunResult {
     fn finish(&mut self) {
         let mut values: BTreeMap<&String, Vec<f64>> = BTreeMap::new();
         for trial in &self.trials {
-            let people = trial.scores.people.iter();
+            let people = || trial.scores.people.iter().map(|(name, value)| (name, value));
             let judged = trial.scores.judged.iter();
-            let judged = judged.filter(|(name, _)| !trial.scores.people.contains_key(*name));
-            for (name, value) in people.chain(judged) {
+            let judged = judged.filter(|(name, _)| !people().any(|(said, _)| said == *name));
+            for (name, value) in people().chain(judged) {
                 values.entry(name).or_default().push(*value);
             }
         }
@@ -156,40 +149,99 @@ pub(in crate::pages) fn mean_of(values: impl Iterator<Item = f64>) -> Option<f64
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// Results of a run by item.
+/// Results of a run by item; of some items, unless none is named.
 pub(in crate::pages) async fn results(
     web: &Web,
     ctx: &RequestContext,
-    run: String,
-    wanted: RunDetail,
-) -> PageResult<BTreeMap<String, RunResult>> {
+    run: &str,
+    (wanted, only): (RunDetail, &[String]),
+) -> StoreResult<BTreeMap<String, RunResult>> {
+    if wanted == RunDetail::Scores {
+        return listed(web, ctx, run).await;
+    }
+    let (catalog, project) = (ctx.viewer.catalog(web), ctx.project_id());
+    let context = GateContext {
+        store: &web.store,
+        catalog: &catalog,
+        project: &project,
+        server: "",
+        now: ctx.now,
+    };
+    let mut trials = RunTrials::open(context, run, only).await?;
+    let mut items = DatasetItems::new(context);
+    let (mut results, mut read) = (BTreeMap::new(), 0);
+    while read < wanted.trials()
+        && let Some(trial) = trials.next(&mut items).await?
+    {
+        read += 1;
+        add(&mut results, &trial, wanted);
+    }
+    results.values_mut().for_each(RunResult::finish);
+    Ok(results)
+}
+
+fn add(results: &mut BTreeMap<String, RunResult>, trial: &RunTrial, wanted: RunDetail) {
+    let stored = &trial.stored;
+    let result = results.entry(stored.item.clone()).or_default();
+    if wanted == RunDetail::Outputs {
+        let expected = stored.expected_output.as_ref().map(|json| shortened(json.as_str()));
+        result.expected = result.expected.take().or(expected);
+    }
+    result.version = result.version.max(trial.version);
+    let (output, status) = match wanted {
+        RunDetail::Outputs => texts(stored),
+        RunDetail::Scores | RunDetail::Outcomes => (String::new(), None),
+    };
+    let fault = || status.unwrap_or_else(|| "the target failed; its trace says why".to_owned());
+    result.add(TrialOutcome {
+        trace: stored.trace.clone(),
+        output,
+        digest: trial.output.clone(),
+        fault: trial.is_fault.then(fault),
+        latency_nanos: trial.latency_nanos,
+        cost: trial.cost,
+        scores: TrialScores::of(&trial.scores),
+    });
+}
+
+/// Scores of the newest trials of a run, for a list of runs.
+async fn listed(
+    web: &Web,
+    ctx: &RequestContext,
+    run: &str,
+) -> StoreResult<BTreeMap<String, RunResult>> {
     let mut results: BTreeMap<String, RunResult> = BTreeMap::new();
     let (mut cursor, mut read) = (None, 0);
     loop {
         let of = ExperimentQuery {
             project: ctx.project_id(),
             range: TimeRange::default(),
-            ids: vec![run.clone()],
+            ids: vec![run.to_owned()],
             names: Vec::new(),
             datasets: Vec::new(),
             paging: Paging::After { cursor, limit: SLICE },
         };
-        let query = ExperimentItemQuery { of, items: Vec::new(), detail: wanted.detail() };
+        let query = ExperimentItemQuery { of, items: Vec::new(), detail: Detail::Row };
         let page = web.store.telemetry.experiment_items(query).await?;
-        let mut scores = scores(web, ctx, &page.rows).await?;
+        let scores = scores_by_trace((&web.store, &ctx.project_id()), &page.rows).await?;
         read += page.rows.len();
         for item in page.rows {
-            let item = web.store.telemetry.whole_experiment_item(ctx.project_id(), item);
-            let Some(item) = item.await? else { continue };
-            let given = scores.remove(&item.trace).unwrap_or_default();
+            let given = scores.get(&item.trace).map(TrialScores::of).unwrap_or_default();
+            let span = item.ran.as_ref().map(|ran| (ran.start, ran.end));
             let result = results.entry(item.item.clone()).or_default();
-            let expected = item.expected_output.as_ref().map(|json| shortened(json.as_str()));
-            result.expected = result.expected.take().or(expected);
             result.version = result.version.max(item.version);
-            result.add(trial(&item, given));
+            result.add(TrialOutcome {
+                trace: item.trace,
+                output: String::new(),
+                digest: None,
+                fault: None,
+                latency_nanos: span.map(|(start, end)| end.since(start)),
+                cost: None,
+                scores: given,
+            });
         }
         cursor = page.cursor;
-        if cursor.is_none() || read >= wanted.trials() {
+        if cursor.is_none() || read >= RunDetail::Scores.trials() {
             break;
         }
     }
@@ -209,88 +261,40 @@ fn said(json: &str) -> String {
     }
 }
 
-fn trial(item: &StoredExperimentItem, scores: TrialScores) -> TrialOutcome {
-    let (content, cost, is_error, status): (Option<&Content>, _, _, _) = match &item.outcome {
-        None => (None, None, false, None),
-        Some(Outcome::Run(run)) => {
-            (run.content.as_ref(), run.summary.cost, run.summary.levels.error > 0, None)
-        }
-        Some(Outcome::Step(step)) => {
-            let cost = step.cost.as_ref().map(Cost::total);
-            let is_error = step.level == Level::Error;
-            (step.content.as_ref(), cost, is_error, step.status_message.clone())
-        }
+/// The beginning of a trial's output, and what its status says.
+fn texts(item: &StoredExperimentItem) -> (String, Option<String>) {
+    let (content, status) = match &item.outcome {
+        None => (None, None),
+        Some(Outcome::Run(run)) => (run.content.as_ref(), None),
+        Some(Outcome::Step(step)) => (step.content.as_ref(), step.status_message.clone()),
     };
-    let span = match &item.outcome {
-        Some(Outcome::Run(run)) => run.summary.start.zip(run.summary.end),
-        Some(Outcome::Step(step)) => step.end.map(|end| (step.start, end)),
-        None => None,
-    };
-    let span = item.ran.as_ref().map(|ran| (ran.start, ran.end)).or(span);
     let output = content.and_then(|content| content.output.as_ref());
-    let fault = (is_error && output.is_none())
-        .then(|| status.unwrap_or_else(|| "the target failed; its trace says why".to_owned()));
-    TrialOutcome {
-        trace: item.trace.clone(),
-        output: output.map(|output| said(output.as_str())).unwrap_or_default(),
-        digest: output.map(|output| digest(output.as_str())),
-        fault,
-        latency_nanos: span.map(|(start, end)| end.since(start)),
-        cost,
-        scores,
-    }
+    (output.map(|output| said(output.as_str())).unwrap_or_default(), status)
 }
 
-/// Tells outputs of one page apart.
-fn digest(text: &str) -> u64 {
-    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
-}
-
-/// The newest scores on the traces of trials, and who judged.
-async fn scores(
-    web: &Web,
-    ctx: &RequestContext,
-    items: &[StoredExperimentItem],
-) -> PageResult<BTreeMap<TraceId, TrialScores>> {
-    let traces = items.iter().map(|item| item.trace.to_string()).collect();
-    let query = ScoreQuery {
-        project: ctx.project_id(),
-        range: TimeRange::default(),
-        on: ScoresOn::Anything,
-        conditions: vec![Condition { column: ScoreColumn::Trace, test: Test::AnyOf(traces) }],
-        paging: Paging::After { cursor: None, limit: SCORES },
-    };
-    let mut judged: BTreeMap<TraceId, TrialScores> = BTreeMap::new();
-    for score in web.store.telemetry.scores(query).await?.rows {
-        let (Some(trace), Some(number)) = (trace_of(&score), score.value.number()) else {
-            continue;
-        };
-        let found = judged.entry(trace).or_default();
-        let decider = score_summary::decider(&score);
-        let side = match score.source {
-            ScoreSource::Annotation => {
-                found.deciders.entry(score.name.clone()).or_insert(decider);
-                &mut found.people
-            }
-            ScoreSource::Api | ScoreSource::Eval => {
-                // A person's correction of the same name does not hide who the judge is.
-                if !found.judged.contains_key(&score.name) {
-                    found.deciders.insert(score.name.clone(), decider);
+impl TrialScores {
+    /// The newest scores of a trial, and who judged.
+    fn of(scores: &gate::TrialScores) -> Self {
+        let mut found = Self::default();
+        for score in &scores.0 {
+            let Some(number) = score.value.number() else { continue };
+            let (name, decider) = (score.name.clone(), score_summary::decider(score));
+            match score.source {
+                ScoreSource::Annotation => {
+                    found.deciders.entry(name.clone()).or_insert(decider);
+                    if !found.people.iter().any(|(known, _)| *known == name) {
+                        found.people.push((name, number));
+                    }
                 }
-                &mut found.judged
+                ScoreSource::Api | ScoreSource::Eval => {
+                    // A person's correction of the same name does not hide who the judge is.
+                    if !found.judged.contains_key(&name) {
+                        found.deciders.insert(name.clone(), decider);
+                    }
+                    found.judged.entry(name).or_insert(number);
+                }
             }
-        };
-        side.entry(score.name).or_insert(number);
-    }
-    Ok(judged)
-}
-
-fn trace_of(score: &Score) -> Option<TraceId> {
-    match &score.target {
-        ScoreTarget::Trace(trace) | ScoreTarget::Observation(trace, _) => Some(trace.clone()),
-        ScoreTarget::Session(_) | ScoreTarget::DatasetRun(_) => None,
+        }
+        found
     }
 }

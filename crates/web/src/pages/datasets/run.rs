@@ -7,7 +7,7 @@ use axum::response::Redirect;
 use maud::{Markup, html};
 use ratchet_core::catalog::annotation::ItemKind;
 use ratchet_core::experiment::plan::ExperimentProgress;
-use ratchet_core::experiment::run_summary::RunSummary;
+use ratchet_core::experiment::run_summary::{RunScore, RunSummary};
 use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::experiment::service::recorded_view;
@@ -37,7 +37,7 @@ pub(super) async fn show(
 ) -> PageResult<Markup> {
     let dataset = one::find(&web, &ctx, name).await?;
     let (id, run) = known(&web, &ctx, &dataset, run).await?;
-    let tries = results::results(&web, &ctx, id.clone(), RunDetail::Outputs).await?;
+    let tries = results::results(&web, &ctx, &id, (RunDetail::Outputs, &[])).await?;
     let items = item_texts::items(&web, &ctx, &dataset).await?;
     let mut page = one::begin(&dataset, &ctx);
     page.crumbs.push((dataset.name.clone(), ctx.to(&["datasets", &dataset.name, "runs"])));
@@ -57,6 +57,8 @@ pub(super) async fn show(
         false => None,
     };
     let whole = whole.transpose().map_err(experiments::failed)?;
+    let of_run = experiments::service(&web, &ctx).run_scores(&id).await;
+    let of_run = of_run.map_err(experiments::failed)?;
     page.body = html! {
         script type="module" src=(assets::address("experiments.js")) {}
         @match ctx.params.get("done") {
@@ -71,6 +73,7 @@ pub(super) async fn show(
             } @else {
                 (means(&tries))
                 @if let Some(whole) = &whole { (verdicts(whole)) }
+                @if !of_run.is_empty() { (run_scores(&of_run)) }
                 (faults(&tries, (&dataset, &ctx)))
                 (answers(&tries, &items, (&run, &dataset, &ctx)))
             }
@@ -151,6 +154,19 @@ fn verdicts(whole: &RunSummary) -> Markup {
     }
 }
 
+/// Scores of the run as a whole.
+fn run_scores(scores: &[RunScore]) -> Markup {
+    html! {
+        dl.run-means {
+            @for score in scores {
+                div { dt { bdi { (elide(&score.name, 60)) } " " small.muted { "whole run" } } dd {
+                    span title=(elide(score.comment.as_deref().unwrap_or_default(), PREVIEW)) { (figure::number(score.value)) }
+                } }
+            }
+        }
+    }
+}
+
 fn nanos(milliseconds: u64) -> i64 {
     i64::try_from(milliseconds).unwrap_or(i64::MAX).saturating_mul(1_000_000)
 }
@@ -217,7 +233,7 @@ pub(super) async fn queue(
 ) -> PageResult<Redirect> {
     let dataset = one::find(&web, &ctx, name).await?;
     let run = find(&web, &ctx, &dataset, run).await?;
-    let results = results::results(&web, &ctx, run.id.clone(), RunDetail::Scores).await?;
+    let results = results::results(&web, &ctx, &run.id, (RunDetail::Scores, &[])).await?;
     let trials = results.into_values().flat_map(|result| result.trials);
     let traces: BTreeSet<String> = trials.map(|trial| trial.trace.to_string()).collect();
     let items = traces.into_iter().map(|trace| (ItemKind::Trace, trace));

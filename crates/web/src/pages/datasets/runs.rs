@@ -20,6 +20,8 @@ use crate::web::Web;
 const ROWS: u64 = 20;
 /// Scores that get a column: those with the most values.
 const MEANS: usize = 4;
+/// Bytes of a description.
+const DESCRIPTION: usize = 500;
 
 /// A run and its results.
 struct Run {
@@ -43,7 +45,7 @@ pub(super) async fn show(
     let found = web.store.telemetry.runs(query).await?;
     let mut runs = Vec::new();
     for run in found.rows {
-        let results = results::results(&web, &ctx, run.id.clone(), RunDetail::Scores).await?;
+        let results = results::results(&web, &ctx, &run.id, (RunDetail::Scores, &[])).await?;
         runs.push(Run { run, results });
     }
     let mut page = one::begin(&dataset, &ctx);
@@ -124,7 +126,7 @@ fn row(
             td { a.row-link href=(ctx.to(&["datasets", &dataset.name, "runs", &run.id])) { bdi { (run.name) } } }
             td.num data-label="Items" { (figure::grouped(one.results.len() as u64)) }
             @for name in names { td data-label={ "Mean " (name) } { (mean(one, name)) } }
-            td.wide { (run.description.as_deref().unwrap_or_default()) }
+            td.wide { (elide(run.description.as_deref().unwrap_or_default(), DESCRIPTION)) }
             td { (figure::ago(run.created_at, &ctx.time)) }
         }
     }

@@ -159,6 +159,7 @@ impl Seed<'_> {
             calls: Vec::new(),
             scores: vec![exact.clone()],
             not_judged: Vec::new(),
+            judge_calls: Vec::new(),
         };
         let results = trials.into_iter().map(result).collect();
         service.finish(self.chosen, results, now).await.unwrap();

@@ -5,7 +5,7 @@ use ratchet_core::money::Money;
 use ratchet_store::StoreResult;
 
 use super::overview::role;
-use super::{CHANGES, Compared};
+use super::{CHANGES, Compared, ROWS};
 use crate::page_error::PageResult;
 use crate::pages::lists::CellValue;
 use crate::pages::table_export::{self, TableRows};
@@ -21,12 +21,19 @@ pub(in super::super) async fn export(
 ) -> PageResult<Response> {
     let compared = Compared::read(&web, &ctx, name).await?;
     let rows = compared.rows();
-    let shown = compared.shown(&rows, &ctx);
-    let lines = shown.iter().flat_map(|row| lines(&compared, row.item, row.change)).collect();
-    table_export::file(&ctx, "run-comparison", ComparisonRows(Some(lines)))
+    let shown = compared.shown(&rows, &ctx).into_iter();
+    let items: Vec<_> = shown.map(|row| (row.item.to_owned(), row.change)).collect();
+    let rows = ComparisonRows { web, ctx: ctx.clone(), compared, items: items.into_iter() };
+    table_export::file(&ctx, "run-comparison", rows)
 }
 
-struct ComparisonRows(Option<Vec<Vec<CellValue>>>);
+/// The items of a comparison, whose outputs are read slice by slice.
+struct ComparisonRows {
+    web: Web,
+    ctx: RequestContext,
+    compared: Compared,
+    items: std::vec::IntoIter<(String, ItemChange)>,
+}
 
 impl TableRows for ComparisonRows {
     const COLUMNS: &'static [&'static str] = &[
@@ -46,7 +53,14 @@ impl TableRows for ComparisonRows {
     ];
 
     async fn next(&mut self) -> StoreResult<Option<Vec<Vec<CellValue>>>> {
-        Ok(self.0.take())
+        let slice: Vec<(String, ItemChange)> = self.items.by_ref().take(ROWS).collect();
+        if slice.is_empty() {
+            return Ok(None);
+        }
+        let ids: Vec<String> = slice.iter().map(|(item, _)| item.clone()).collect();
+        self.compared.read_texts(&self.web, &self.ctx, &ids).await?;
+        let of_item = |(item, change): &(String, ItemChange)| lines(&self.compared, item, *change);
+        Ok(Some(slice.iter().flat_map(of_item).collect()))
     }
 }
 
@@ -55,7 +69,7 @@ fn lines(compared: &Compared, item: &str, change: ItemChange) -> Vec<Vec<CellVal
     let text = |text: &str| CellValue::Text(Some(text.to_owned()));
     let mut lines = Vec::new();
     for (at, run) in compared.runs.iter().enumerate() {
-        let Some(result) = run.results.get(item) else { continue };
+        let Some(result) = run.shown.get(item) else { continue };
         for trial in &result.trials {
             lines.push(vec![
                 text(item),

@@ -35,12 +35,12 @@ fn head(
     ctx: &RequestContext,
 ) -> Markup {
     let to_item = ctx.to(&["datasets", &compared.dataset.name, "items", row.item]);
-    let of_item = || compared.runs.iter().filter_map(|run| run.results.get(row.item));
+    let of_item = || compared.runs.iter().filter_map(|run| run.shown.get(row.item));
     let texts = [
         ("Input", item_texts::input_of(item)),
         ("Expected", item_texts::expected_of(of_item().next_back(), item)),
     ];
-    let outputs: Vec<_> = of_item().filter_map(|of| of.newest()?.digest).collect();
+    let outputs: Vec<_> = of_item().filter_map(|of| of.newest()?.digest.as_ref()).collect();
     let is_same = outputs.len() > 1 && outputs.windows(2).all(|pair| pair[0] == pair[1]);
     html! {
         div.pair-head {
@@ -76,7 +76,7 @@ fn side(
     row: &ItemRow<'_>,
     ctx: &RequestContext,
 ) -> Markup {
-    let result = run.results.get(row.item);
+    let result = run.shown.get(row.item);
     let newest = result.and_then(RunResult::newest);
     let trials = result.map_or(0, |result| result.trials.len());
     let change = run.comparison.as_ref().and_then(|of| of.changes.get(row.item).copied());
@@ -121,7 +121,7 @@ fn output(compared: &Compared, at: usize, trial: &TrialOutcome, row: &ItemRow<'_
         return html! { p.wrong { "Fault: " bdi { (fault) } } };
     }
     let other = compared.runs.get(if at == 0 { 1 } else { 0 });
-    let other = other.and_then(|run| run.results.get(row.item)?.newest());
+    let other = other.and_then(|run| run.shown.get(row.item)?.newest());
     let is_marked = at > 0 || compared.runs.len() == 2;
     match other.filter(|_| is_marked) {
         Some(other) if at == 0 => {
