@@ -1,7 +1,8 @@
 """AgentCore's control plane, scripted, for tests of deployments.
 
 Prints its port, then serves. Signatures are computed again, by the rules of Signature Version 4.
-The file LOG gets a line of JSON for every change. FAIL names a commit whose runtime fails.
+The file LOG gets a line of JSON for every change. FAIL names a commit whose runtime fails. While
+the file HOLD exists, nothing becomes ready.
 """
 
 import hashlib
@@ -16,6 +17,7 @@ import urllib.parse
 
 SECRET, REGION, SERVICE = "secret-test", "eu-west-1", "bedrock-agentcore"
 LOCK, RUNTIMES, TOKENS = threading.Lock(), {}, {}
+HIDDEN = ("looks", "endpoints")
 NEEDED = {"agentRuntimeArtifact", "roleArn", "networkConfiguration"}
 
 
@@ -65,6 +67,8 @@ class Refused(Exception):
 
 def look(thing):
     """Every second look finds it ready."""
+    if os.path.exists(os.environ.get("HOLD", "")):
+        return {name: value for name, value in thing.items() if name not in HIDDEN}
     thing["looks"] += 1
     if thing["status"] in ("CREATING", "UPDATING") and thing["looks"] > 1:
         fails = os.environ.get("FAIL")
@@ -78,8 +82,7 @@ def look(thing):
             else:
                 default = thing["endpoints"]["DEFAULT"]
                 default["liveVersion"] = default["targetVersion"] = thing["agentRuntimeVersion"]
-    hidden = ("looks", "endpoints")
-    return {name: value for name, value in thing.items() if name not in hidden}
+    return {name: value for name, value in thing.items() if name not in HIDDEN}
 
 
 def endpoint(version):

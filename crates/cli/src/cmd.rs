@@ -22,6 +22,8 @@ pub(crate) mod evaluators;
 pub(crate) mod gate;
 /// `ratchet promote`
 pub(crate) mod promote;
+/// `ratchet ab`
+pub(crate) mod ab;
 /// `ratchet deploy`
 pub(crate) mod deploy;
 /// `ratchet experiment`
@@ -122,6 +124,8 @@ pub(crate) enum Command {
     Gate(Box<gate::GateArgs>),
     /// Promote agent versions: evidence, approval, start, status and rollback
     Promote(Box<promote::PromoteCommand>),
+    /// Compare two versions of a prompt on live users: start, look, stop, promote the winner
+    Ab(ab::AbCommand),
     /// Deploy a version of an agent to its AgentCore runtime, and record what serves
     Deploy(Box<deploy::DeployArgs>),
     /// Run an agent on the items of a dataset, and list, show, compare and cancel such runs

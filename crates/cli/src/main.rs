@@ -59,6 +59,7 @@ fn main() -> ExitCode {
         Command::Evaluators(args) => cmd::evaluators::run(&args),
         Command::Gate(args) => cmd::gate::run(&args),
         Command::Promote(command) => cmd::promote::run(&command),
+        Command::Ab(command) => cmd::ab::run(&command),
         Command::Deploy(args) => cmd::deploy::run(&args),
         Command::Experiment(args) => cmd::experiment::run(&args),
         Command::Keys(args) => cmd::keys::run(&args),

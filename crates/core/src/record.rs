@@ -18,6 +18,8 @@ pub mod observation;
 pub mod session;
 /// Scores on a trace, an observation or a session.
 pub mod score;
+/// Who called whom: the runs of agents in traces that belong together.
+pub mod agent_runs;
 /// Token and unit counts by usage type.
 pub mod usage;
 

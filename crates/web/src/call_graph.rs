@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use ratchet_core::record::agent_runs::AgentRun;
 use ratchet_core::record::observation::{Level, Observation, ObservationKind};
 
 use crate::trace_tree::TreeRow;
@@ -59,7 +60,59 @@ pub(crate) struct GraphEdge {
 }
 
 pub(crate) fn draw(title: &str, steps: &[Observation], rows: &[TreeRow]) -> CallGraph {
-    let mut graph = gather(title, steps, rows);
+    let (graph, edges) = gather(title, steps, rows);
+    finished(graph, edges)
+}
+
+/// The graph of agents that call agents and tools: one node for each agent and each tool by name.
+/// `first` is the number of an agent's first run, and of the first run that called a tool.
+pub(crate) fn of_runs(title: &str, runs: &[AgentRun]) -> CallGraph {
+    let mut graph = CallGraph::default();
+    graph.nodes.push(node(None, title.to_owned()));
+    let mut known: HashMap<(ObservationKind, String), usize> = HashMap::new();
+    let mut add = |graph: &mut CallGraph, kind, name: &str, first| {
+        let key = (kind, name.to_owned());
+        if let Some(at) = known.get(&key) {
+            return Some(*at);
+        }
+        if graph.nodes.len() >= MAX_NODES {
+            graph.is_cut = true;
+            return None;
+        }
+        let made = node(Some(kind), key.1.clone());
+        graph.nodes.push(GraphNode { first: Some(first), ..made });
+        known.insert(key, graph.nodes.len() - 1);
+        Some(graph.nodes.len() - 1)
+    };
+    let agents: Vec<Option<usize>> = runs
+        .iter()
+        .enumerate()
+        .map(|(at, run)| add(&mut graph, ObservationKind::Agent, &run.agent, at))
+        .collect();
+    let mut edges: HashMap<(usize, usize), usize> = HashMap::new();
+    for (at, run) in runs.iter().enumerate() {
+        let Some(agent) = agents[at] else { continue };
+        graph.nodes[agent].calls += 1;
+        graph.nodes[agent].errors += usize::from(run.failed);
+        let caller = run.caller.map_or(Some(0), |(by, _)| agents[by]);
+        if let Some(caller) = caller {
+            *edges.entry((caller, agent)).or_default() += 1;
+        }
+        for (name, (calls, failed)) in &run.tools {
+            let Some(tool) = add(&mut graph, ObservationKind::Tool, name, at) else { continue };
+            graph.nodes[tool].calls += *calls as usize;
+            graph.nodes[tool].errors += *failed as usize;
+            *edges.entry((agent, tool)).or_default() += *calls as usize;
+        }
+    }
+    finished(graph, edges)
+}
+
+/// Adds edges and coordinates.
+fn finished(mut graph: CallGraph, edges: HashMap<(usize, usize), usize>) -> CallGraph {
+    let edge = |((from, to), calls)| GraphEdge { from, to, calls, is_back: from == to };
+    graph.edges = edges.into_iter().map(edge).collect();
+    graph.edges.sort_by_key(|edge| (edge.from, edge.to));
     mark_back_edges(&mut graph);
     layer(&mut graph);
     layout(&mut graph);
@@ -81,7 +134,11 @@ fn name_of(step: &Observation) -> String {
 }
 
 /// Nodes and edges without coordinates. Other observations are transparent for calls.
-fn gather(title: &str, steps: &[Observation], rows: &[TreeRow]) -> CallGraph {
+fn gather(
+    title: &str,
+    steps: &[Observation],
+    rows: &[TreeRow],
+) -> (CallGraph, HashMap<(usize, usize), usize>) {
     let mut graph = CallGraph::default();
     graph.nodes.push(node(None, title.to_owned()));
     let mut known: HashMap<(ObservationKind, String), usize> = HashMap::new();
@@ -113,10 +170,7 @@ fn gather(title: &str, steps: &[Observation], rows: &[TreeRow]) -> CallGraph {
         *edges.entry((caller, index)).or_default() += 1;
         above.push(index);
     }
-    let edge = |((from, to), calls)| GraphEdge { from, to, calls, is_back: from == to };
-    graph.edges = edges.into_iter().map(edge).collect();
-    graph.edges.sort_by_key(|edge| (edge.from, edge.to));
-    graph
+    (graph, edges)
 }
 
 fn node(kind: Option<ObservationKind>, name: String) -> GraphNode {

@@ -54,6 +54,10 @@ mod gates;
 mod targets;
 /// Promotions of agent versions.
 mod promotions;
+/// A/B tests of prompts.
+mod ab_tests;
+/// Agents that call agents.
+mod agent_runs;
 /// Weekly quality reports.
 mod reports;
 mod gallery;
@@ -141,6 +145,8 @@ pub fn pages(web: Web) -> Router {
         .merge(experiments::routes())
         .merge(gates::routes())
         .merge(promotions::routes())
+        .merge(ab_tests::routes())
+        .merge(agent_runs::routes())
         .merge(reports::routes())
         // Named with its project, so that the error is shown in the project's frame.
         .route("/project/{project}/{*page}", any(not_found))

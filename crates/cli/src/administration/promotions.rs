@@ -162,7 +162,7 @@ impl Administration {
 }
 
 /// A deployment that is started on a folder is run by its next server.
-fn context<'a>(store: &'a Store, project: &'a ProjectId) -> PromoteContext<'a> {
+pub(super) fn context<'a>(store: &'a Store, project: &'a ProjectId) -> PromoteContext<'a> {
     let (catalog, now) = (&store.catalog, Clock::System.now());
     let gate = GateContext { store, catalog, project, server: "", now };
     PromoteContext { gate, can_deploy: true }

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use ratchet_testkit::http;
 use ratchet_testkit::process::{Launch, PROJECT, Ratchet};
+use ratchet_testkit::wait;
 use serde_json::{Value, json};
 
 use crate::{ask, fails, server};
@@ -26,6 +27,7 @@ impl ControlPlane {
             .arg(script)
             .env("LOG", log)
             .env("FAIL", "badc0de")
+            .env("HOLD", log.with_file_name("hold"))
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -146,6 +148,25 @@ fn a_runtime_is_created_then_updated_and_a_repeat_changes_nothing() {
     let expected = ["CREATING shop_beta 1", "UPDATING shop_beta 2", "UPDATING shop_beta 3"];
     assert_eq!(cloud.changes(), expected);
     assert_eq!(cloud.serving().as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_command_that_is_killed_in_the_middle_is_finished_by_the_next_one_and_nothing_is_done_twice() {
+    let cloud = Cloud::start();
+    let hold = cloud.folder.path().join("hold");
+    std::fs::write(&hold, "").unwrap();
+    let (mut command, _home) = cloud.deploy("prod", "c1").into_parts();
+    let mut killed = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait::until("the runtime is being created", || !cloud.changes().is_empty());
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert_eq!(cloud.serving(), json!([]), "what serves is recorded last");
+
+    std::fs::remove_file(&hold).unwrap();
+    let finished = crate::json(cloud.deploy("prod", "c1"));
+    assert_eq!(finished["runtimeVersion"], "1", "{finished}");
+    assert_eq!(cloud.changes(), ["CREATING shop_prod 1", "ENDPOINT live 1"]);
+    assert_eq!(cloud.serving().as_array().unwrap().len(), 1);
 }
 
 #[test]

@@ -28,7 +28,7 @@ const PASSED: &str =
 struct Pipeline {
     running: Ratchet,
     folder: tempfile::TempDir,
-    _data: tempfile::TempDir,
+    data: tempfile::TempDir,
 }
 
 impl Pipeline {
@@ -43,7 +43,7 @@ impl Pipeline {
         let settings = format!("[promotion]\ncommand = {command}\n");
         std::fs::write(data.path().join("ratchet.toml"), settings).unwrap();
         let running = server(data.path()).start();
-        let pipeline = Self { running, folder, _data: data };
+        let pipeline = Self { running, folder, data };
         pipeline.post("/api/public/v2/datasets", &json!({ "name": DATASET }));
         for number in 0..ITEMS {
             let item = json!({
@@ -72,6 +72,38 @@ impl Pipeline {
         let answer = self.running.send(http::post(path).json(body.to_string()));
         assert!((200..300).contains(&answer.status), "{path}: {}", answer.text());
         answer.json()
+    }
+
+    /// The same after the server was killed and started again.
+    fn killed(self) -> Self {
+        let Self { running, folder, data } = self;
+        drop(running.kill_hard());
+        Self { running: server(data.path()).start(), folder, data }
+    }
+
+    /// Lines that a deployment has written.
+    fn lines(&self, name: &str) -> Vec<String> {
+        let text = std::fs::read_to_string(self.file(name)).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// A promotion with all evidence, approved.
+    fn approved(&self, prompt: &str) -> String {
+        let id = self.promotion(prompt);
+        let gate = self.gate(0);
+        let gate = gate["id"].as_str().unwrap();
+        self.ratchet(&["promote", "evidence", &id, "--gate", gate]);
+        ok(ask(&self.running, &["promote", "approve", &id, "--review"]));
+        self.ratchet(&["promote", "approve", &id]);
+        id
+    }
+
+    /// Entries of the audit log of a promotion that name a change of its state.
+    fn changes(&self, id: &str, state: &str) -> usize {
+        let found = self.ratchet(&["audit", "--what", "promotion", "--limit", "100"]).to_string();
+        let arrow = format!("→ {state}");
+        assert!(found.contains(id), "{found}");
+        found.matches(&arrow).count()
     }
 
     /// Output of `ratchet …` as JSON.
@@ -222,12 +254,7 @@ fn a_changed_dataset_voids_evidence_and_an_inconclusive_gate_needs_a_reason() {
 fn a_deployment_ends_with_a_server_that_is_killed_and_readers_do_not_see_what_it_printed() {
     let pipeline = Pipeline::start();
     pipeline.ratchet(&["agents", "set", "shop", "--promotion-deploys", "true"]);
-    let id = pipeline.promotion("shop=2");
-    let gate = pipeline.gate(0);
-    let gate = gate["id"].as_str().unwrap();
-    pipeline.ratchet(&["promote", "evidence", &id, "--gate", gate]);
-    ok(ask(&pipeline.running, &["promote", "approve", &id, "--review"]));
-    pipeline.ratchet(&["promote", "approve", &id]);
+    let id = pipeline.approved("shop=2");
     let code = "import sys\nprint('the key is hunter2', file=sys.stderr)\nsys.exit(3)\n";
     std::fs::write(pipeline.file("deploy.py"), code).unwrap();
     ok(ask(&pipeline.running, &["promote", "start", &id]));
@@ -249,6 +276,99 @@ fn a_deployment_ends_with_a_server_that_is_killed_and_readers_do_not_see_what_it
     let process = process_in(Path::new(&process));
     drop(pipeline.running.kill_hard());
     wait_until_gone(&process);
+}
+
+#[test]
+fn an_ab_test_is_started_shown_and_stopped_from_the_command_line() {
+    let pipeline = Pipeline::start();
+    ok(ask(&pipeline.running, &["agents", "set", "shop"]));
+    let start = ["ab", "start", "shop", "--candidate", "next", "--agent", "shop", "--share", "30"];
+    let said = fails(ask(&pipeline.running, &start), 1);
+    assert!(said.contains("no version of prompt shop has the label next"), "{said}");
+    let patch = http::request("PATCH", "/api/public/v2/prompts/shop/versions/2");
+    let moved = pipeline.running.send(patch.json(json!({ "newLabels": ["next"] }).to_string()));
+    assert_eq!(moved.status, 200, "{}", moved.text());
+    let test = pipeline.ratchet(&start);
+    assert_eq!((&test["state"], &test["candidateVersion"]), (&json!("running"), &json!(2)));
+    let id = test["id"].as_str().unwrap();
+    let said = fails(ask(&pipeline.running, &start), 1);
+    assert!(said.contains("has a running A/B test"), "{said}");
+
+    let given = pipeline.ratchet(&["ab", "assign", "shop", "user-17"]);
+    assert_eq!(given["test"], id);
+    let same = pipeline.ratchet(&["ab", "assign", "shop", "user-17"]);
+    assert_eq!(given, same, "a user keeps the arm");
+    let shown = ok(ask(&pipeline.running, &["ab", "look", id]));
+    for words in ["control", "candidate", "30%", "valid at any time", "ends with harm"] {
+        assert!(shown.contains(words), "{shown}");
+    }
+    assert_eq!(pipeline.ratchet(&["ab", "list"])["total"], 1);
+    let said = fails(ask(&pipeline.running, &["ab", "promote", id]), 1);
+    assert!(said.contains("has no winner"), "{said}");
+    let stopped = pipeline.ratchet(&["ab", "stop", id, "--reason", "seen enough"]);
+    assert_eq!(
+        (&stopped["state"], &stopped["outcome"]),
+        (&json!("stopped"), &json!("seen enough"))
+    );
+    let after = ok(ask(&pipeline.running, &["ab", "assign", "shop", "user-17"]));
+    assert!(after.contains("no A/B test runs"), "{after}");
+}
+
+/// Waits until it may go on, and deploys each order once by its idempotency key. It tells the server of
+/// its success at the second time only.
+const DEPLOY: &str = r#"
+import json, os, signal, sys
+folder = sys.argv[1]
+key = json.load(sys.stdin)["idempotencyKey"]
+def note(name, line):
+    with open(f"{folder}/{name}", "a") as file:
+        file.write(line + "\n")
+def known(name):
+    return os.path.exists(f"{folder}/{name}") and open(f"{folder}/{name}").read().split()
+note("attempts", key)
+if not os.path.exists(f"{folder}/open"):
+    signal.pause()
+if key not in (known("deployed-keys") or []):
+    note("deployed-keys", key)
+    signal.pause()
+"#;
+
+#[test]
+fn a_server_that_is_killed_in_the_middle_of_a_deployment_finishes_it_once_or_not_at_all() {
+    let pipeline = Pipeline::start();
+    pipeline.ratchet(&["agents", "set", "shop", "--promotion-deploys", "true"]);
+    let id = pipeline.approved("shop=2");
+    let folder = pipeline.folder.path().display().to_string();
+    let call = format!("import sys\nsys.argv[1:] = [{folder:?}]\n");
+    std::fs::write(pipeline.file("deploy.py"), call + DEPLOY).unwrap();
+
+    // Killed before the deployment is done: production is as it was, now and after the restart.
+    ok(ask(&pipeline.running, &["promote", "start", &id]));
+    wait::until("the deployment runs", || pipeline.lines("attempts").len() == 1);
+    assert_eq!(pipeline.production(), 1, "the label moves last");
+    let pipeline = pipeline.killed();
+    wait::until("it is repeated", || pipeline.lines("attempts").len() == 2);
+    assert_eq!((pipeline.state(&id), pipeline.production()), (json!("deploying"), 1));
+
+    // Killed after it is done and before the server knows: the next one finds out and moves the label.
+    std::fs::write(pipeline.file("open"), "").unwrap();
+    let pipeline = pipeline.killed();
+    wait::until("it is deployed", || pipeline.lines("deployed-keys").len() == 1);
+    let pipeline = pipeline.killed();
+    wait::until("the promotion is live", || pipeline.state(&id) == "live");
+    assert_eq!(pipeline.production(), 2);
+    let key = format!("{id}-1");
+    assert_eq!(pipeline.lines("deployed-keys"), [key.as_str()]);
+    assert!(pipeline.lines("attempts").iter().all(|attempt| *attempt == key));
+    assert_eq!((pipeline.changes(&id, "deploying"), pipeline.changes(&id, "live")), (1, 1));
+
+    // Nothing is left to repeat.
+    let attempts = pipeline.lines("attempts").len();
+    let pipeline = pipeline.killed();
+    assert_eq!((pipeline.state(&id), pipeline.production()), (json!("live"), 2));
+    let jobs = pipeline.ratchet(&["jobs", "list"]).to_string();
+    assert!(!jobs.contains("deployment") || !jobs.contains("queued"), "{jobs}");
+    assert_eq!(pipeline.lines("attempts").len(), attempts);
 }
 
 /// Pages show the promotion to people, with what can be done.

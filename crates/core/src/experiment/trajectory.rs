@@ -6,13 +6,11 @@ use super::runner::ReportedCall;
 use crate::id::{ObservationId, TraceId};
 use crate::judge::code_evaluator::EvaluatedCall;
 use crate::payload::Payload;
+use crate::record::agent_runs::agent_name;
 use crate::record::observation::{Observation, ObservationKind};
 
 /// Tools of Claude Code that start a sub-agent.
 const AGENT_TOOLS: [&str; 2] = ["Task", "Agent"];
-
-/// What names of spans of agents begin with.
-const AGENT_SPANS: [&str; 2] = ["invoke_agent ", "create_agent "];
 
 /// What an agent did on its way to an answer.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -165,13 +163,6 @@ fn ancestors<'a>(
 ) -> impl Iterator<Item = &'a Observation> {
     let above = |step: &&'a Observation| by_id.get(step.parent.as_ref()?).copied();
     std::iter::successors(above(&step), above).take(by_id.len())
-}
-
-/// The agent's own name; a span of it is called `invoke_agent NAME` by OpenTelemetry's conventions.
-fn agent_name(step: &Observation) -> String {
-    let named = step.agent.as_deref().or(step.name.as_deref()).unwrap_or_default();
-    let plain = AGENT_SPANS.iter().find_map(|prefix| named.strip_prefix(prefix));
-    plain.unwrap_or(named).to_owned()
 }
 
 fn tool(step: &Observation) -> Option<CalledTool> {

@@ -7,12 +7,12 @@ pub mod comparison;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use self::comparison::{AbResult, UnitMarks};
+use self::comparison::{AbResult, AbSample};
 use super::nanos;
 use super::policy::{Responsible, Signer, people};
 use super::state::Refused;
 use super::watch::Mark;
-use crate::catalog::prompt::{LATEST, check_label};
+use crate::catalog::prompt::{LATEST, PRODUCTION, check_label};
 use crate::catalog::validation::Invalid;
 use crate::time::Timestamp;
 
@@ -46,6 +46,21 @@ pub struct AbSpec {
 }
 
 impl AbSpec {
+    /// Creates a test of a candidate against `production`, with the usual limits.
+    pub fn new(agent: &str, prompt: &str, candidate: &str) -> Self {
+        Self {
+            agent: agent.to_owned(),
+            prompt: prompt.to_owned(),
+            control: PRODUCTION.to_owned(),
+            candidate: candidate.to_owned(),
+            share: 50,
+            primary: Mark::Quality,
+            max_units: 2_000,
+            max_days: 14,
+            window_hours: 24,
+        }
+    }
+
     /// Validates a specification.
     ///
     /// # Errors
@@ -227,7 +242,7 @@ impl AbTest {
     }
 
     /// Compares the users so far, and ends the test if a stop rule applies.
-    pub fn look(&mut self, units: &[UnitMarks], labels: Labels, (by, now): (Signer, Timestamp)) {
+    pub fn look(&mut self, sample: &AbSample, labels: Labels, (by, now): (Signer, Timestamp)) {
         if !self.is_running() {
             return;
         }
@@ -243,8 +258,12 @@ impl AbTest {
             return;
         }
         let most = usize::try_from(self.spec.max_units).unwrap_or(usize::MAX);
-        let counted = &units[..units.len().min(most)];
-        let result = AbResult::compare(counted, self.spec.share, self.spec.primary);
+        let counted = &sample.units[..sample.units.len().min(most)];
+        let result = AbResult {
+            traffic: sample.traffic,
+            ..AbResult::compare(counted, self.spec.share, self.spec.primary)
+                .with_intervals(counted, self.spec.share)
+        };
         let age = now.since(self.started_at);
         let is_over = age >= i64::from(self.spec.max_days).saturating_mul(24 * NANOS_PER_HOUR);
         let ended = result.decided().or_else(|| {

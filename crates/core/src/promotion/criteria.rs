@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::evidence::{Comparison, GateResult, PromotionEvidence};
-use super::policy::{PromotionPolicy, Responsible, people};
+use super::policy::{PromotionPolicy, Responsible, Signer, SignerKind, people};
+use super::state::Promotion;
 use crate::gate::decision::Verdict;
 use crate::gate::explain::percent;
 
@@ -67,7 +68,8 @@ pub struct CriterionState {
 }
 
 /// Returns the state of all six criteria.
-pub fn criteria(evidence: &PromotionEvidence, responsible: &Responsible) -> Vec<CriterionState> {
+pub fn criteria(promotion: &Promotion, responsible: &Responsible) -> Vec<CriterionState> {
+    let evidence = &promotion.evidence;
     let state = |criterion: Criterion| {
         let (is_met, text) = match criterion {
             Criterion::ToolTests => tool_tests(evidence),
@@ -75,7 +77,7 @@ pub fn criteria(evidence: &PromotionEvidence, responsible: &Responsible) -> Vec<
             Criterion::NoRegression => no_regression(evidence),
             Criterion::JudgeErrors => judge_errors(evidence),
             Criterion::Review => signed(evidence.review.as_ref(), "not reviewed yet"),
-            Criterion::Approval => signed(evidence.approval.as_ref(), "not approved yet"),
+            Criterion::Approval => approval(promotion, &responsible.policy),
         };
         let who = if is_met { String::new() } else { who(criterion, evidence, responsible) };
         CriterionState { criterion, title: criterion.title().to_owned(), is_met, text, who }
@@ -84,8 +86,8 @@ pub fn criteria(evidence: &PromotionEvidence, responsible: &Responsible) -> Vec<
 }
 
 /// Returns the criteria that are not met.
-pub fn missing(evidence: &PromotionEvidence, responsible: &Responsible) -> Vec<CriterionState> {
-    criteria(evidence, responsible).into_iter().filter(|state| !state.is_met).collect()
+pub fn missing(promotion: &Promotion, responsible: &Responsible) -> Vec<CriterionState> {
+    criteria(promotion, responsible).into_iter().filter(|state| !state.is_met).collect()
 }
 
 fn who(criterion: Criterion, evidence: &PromotionEvidence, responsible: &Responsible) -> String {
@@ -110,7 +112,7 @@ fn who(criterion: Criterion, evidence: &PromotionEvidence, responsible: &Respons
         Criterion::Approval => {
             let approvers = people(&responsible.approvers());
             match responsible.policy.second_person {
-                true => format!("{approvers}, who is not the author of the promotion"),
+                true => format!("{approvers}, a person who neither created nor reviewed it"),
                 false => approvers,
             }
         }
@@ -204,6 +206,39 @@ fn judge_errors(evidence: &PromotionEvidence) -> (bool, String) {
         0 => (true, format!("all {needed} failed or flipped items have a person's verdict")),
         open => (false, format!("{open} of {needed} failed or flipped items have no verdict")),
     }
+}
+
+fn approval(promotion: &Promotion, policy: &PromotionPolicy) -> (bool, String) {
+    let given = promotion.evidence.approval.as_ref();
+    match given.and_then(|given| not_second(&given.by, promotion, policy).map(|why| (given, why))) {
+        Some((given, why)) => {
+            let name = &given.by.name;
+            (false, format!("approved by {name}, but it needs a second person: {why}"))
+        }
+        None => signed(given, "not approved yet"),
+    }
+}
+
+/// Returns why a signer is not the second person that a policy asks for; `None` if it asks for none.
+pub(super) fn not_second(
+    by: &Signer,
+    promotion: &Promotion,
+    policy: &PromotionPolicy,
+) -> Option<String> {
+    if !policy.second_person {
+        return None;
+    }
+    if by.kind == SignerKind::Key {
+        return Some(format!("{} is the key of a program", by.name));
+    }
+    let PromotionEvidence { review, waiver, .. } = &promotion.evidence;
+    let took_part = [
+        (Some(&promotion.author), "created the promotion"),
+        (review.as_ref().map(|review| &review.by), "reviewed its results"),
+        (waiver.as_ref().map(|waiver| &waiver.by), "waived its gate"),
+    ];
+    let found = took_part.into_iter().find(|(who, _)| who.is_some_and(|who| by.is_same(who)));
+    found.map(|(_, what)| format!("{} {what}", by.name))
 }
 
 fn signed(signature: Option<&super::evidence::Signature>, otherwise: &str) -> (bool, String) {

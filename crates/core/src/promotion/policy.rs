@@ -25,7 +25,8 @@ pub struct PromotionPolicy {
     pub prompts: Vec<String>,
     /// Approvers; the agent's owner if empty.
     pub approvers: Vec<String>,
-    /// Whether a second person, other than the promotion's author, must approve.
+    /// Whether a second person must approve: none who created the promotion, reviewed its results or
+    /// waived its gate, and no program.
     pub second_person: bool,
     /// Environment that is promoted to.
     pub environment: String,
@@ -138,8 +139,13 @@ impl Signer {
         match self.kind {
             SignerKind::Local => true,
             SignerKind::Server => false,
-            SignerKind::Person | SignerKind::Key => {
+            SignerKind::Person => {
                 named.is_empty() || named.iter().any(|name| name.eq_ignore_ascii_case(&self.name))
+            }
+            // Keys whose names differ in case are different keys, and none is an email address.
+            SignerKind::Key => {
+                let is_named = !self.name.contains('@') && named.contains(&self.name);
+                named.is_empty() || is_named
             }
         }
     }

@@ -176,8 +176,10 @@ pub enum Action {
         by: Signer,
         note: Option<String>,
     },
+    /// Whoever changes the version asks for another promotion than its author did.
     ChangeVersion {
         version: String,
+        by: Signer,
     },
     Start,
     Deployed {
@@ -255,7 +257,7 @@ pub struct Applied {
 impl Promotion {
     /// Returns the state of all six criteria.
     pub fn criteria(&self, responsible: &Responsible) -> Vec<CriterionState> {
-        criteria(&self.evidence, responsible)
+        criteria(self, responsible)
     }
 
     /// Applies an action.
@@ -301,7 +303,7 @@ impl Promotion {
         ) {
             return;
         }
-        let open = missing(&self.evidence, responsible);
+        let open = missing(self, responsible);
         let is_open = |criterion| open.iter().any(|state| state.criterion == criterion);
         let waits_for_waiver =
             self.evidence.gate.as_ref().is_some_and(|gate| gate.verdict == Verdict::Inconclusive);

@@ -1,6 +1,6 @@
 //! What each action does to a promotion.
 
-use super::criteria::{Criterion, missing};
+use super::criteria::{Criterion, missing, not_second};
 use super::evidence::{
     GateResult, ItemVerdicts, MAX_REASON_CHARS, PromotionEvidence, Signature, ToolTests, Waiver,
 };
@@ -18,7 +18,7 @@ impl Promotion {
             Action::Review { by, note } => self.review((by, note), facts),
             Action::Waive { by, reason } => self.waive(by, &reason, facts),
             Action::Approve { by, note } => self.approve((by, note), facts),
-            Action::ChangeVersion { version } => self.change_version(version),
+            Action::ChangeVersion { version, by } => self.change_version(version, by),
             Action::Start => self.start(facts),
             Action::Deployed { attempt } => self.deployed(attempt, facts),
             Action::DeployFailed { attempt, why } => self.deploy_failed(attempt, &why),
@@ -143,15 +143,14 @@ impl Promotion {
         self.collecting("it needs no approval any more")?;
         let responsible = &facts.responsible;
         self.must_be(&by, "approval", &responsible.approvers())?;
-        if responsible.policy.second_person && by.is_same(&self.author) {
+        if let Some(why) = not_second(&by, self, &responsible.policy) {
             let who = format!(
-                "a second person: {} created the promotion, and {} approves",
-                self.author.name,
+                "a second person: {why}, and {} approves",
                 people(&responsible.approvers())
             );
             return Err(Refused::NotYours { what: "approval", who });
         }
-        let mut open = missing(&self.evidence, responsible);
+        let mut open = missing(self, responsible);
         open.retain(|state| state.criterion != Criterion::Approval);
         if !open.is_empty() {
             return Err(Refused::Missing(open));
@@ -170,7 +169,7 @@ impl Promotion {
         Err(Refused::NotYours { what, who: people(named) })
     }
 
-    fn change_version(&mut self, version: String) -> Result<Done, Refused> {
+    fn change_version(&mut self, version: String, by: Signer) -> Result<Done, Refused> {
         self.collecting("its version cannot be changed any more")?;
         if version == self.version {
             return Ok(Done::default());
@@ -179,12 +178,13 @@ impl Promotion {
         self.evidence = PromotionEvidence::default();
         let line = format!("version {} → {version}, evidence void", self.version);
         self.version = version;
+        self.author = by;
         Ok(done(line))
     }
 
     fn start(&mut self, facts: &Facts) -> Result<Done, Refused> {
         self.collecting("it was started already")?;
-        let open = missing(&self.evidence, &facts.responsible);
+        let open = missing(self, &facts.responsible);
         if !open.is_empty() {
             return Err(Refused::Missing(open));
         }

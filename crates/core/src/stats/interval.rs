@@ -1,3 +1,4 @@
+use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::difference::SampleStats;
@@ -7,7 +8,7 @@ use super::undefined::Undefined;
 pub(crate) const Z_95: f64 = 1.959_963_984_540_054;
 
 /// A 95% confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     pub lower: f64,
     pub upper: f64,

@@ -7,6 +7,7 @@
 //! pairs.
 
 use super::float;
+use super::interval::Interval;
 
 /// Stakes; the rule is exact for polynomials of twice that degree, and any rule gives a valid test.
 const STAKES: usize = 48;
@@ -80,6 +81,44 @@ impl SequentialTest {
     }
 }
 
+/// Halvings of the range in the search for a bound: it is known to a hundredth of a point.
+const HALVINGS: usize = 14;
+
+/// Returns an interval of the mean of values from -1 to 1 that is valid at any time: the chance that
+/// it ever misses the mean is at most `alpha`, however often one looks.
+///
+/// It holds the means that [`SequentialTest`] does not reject, from below or from above.
+pub fn anytime_interval(values: &[f64], alpha: f64) -> Interval {
+    let mirrored: Vec<f64> = values.iter().map(|value| -value).collect();
+    Interval {
+        lower: highest_rejected(values, alpha / 2.0),
+        upper: -highest_rejected(&mirrored, alpha / 2.0),
+    }
+}
+
+/// The highest mean that the values are significantly above of; -1 if there is none.
+fn highest_rejected(values: &[f64], alpha: f64) -> f64 {
+    let (mut rejected, mut open) = (-1.0, 1.0);
+    for _ in 0..HALVINGS {
+        let middle = f64::midpoint(rejected, open);
+        if is_above(values, middle, alpha) {
+            rejected = middle;
+        } else {
+            open = middle;
+        }
+    }
+    rejected
+}
+
+fn is_above(values: &[f64], mean: f64, alpha: f64) -> bool {
+    let mut test = SequentialTest::new();
+    values.iter().any(|value| {
+        // Distances from the mean, scaled so that none is beyond -1 or 1.
+        test.add((value.clamp(-1.0, 1.0) - mean) / (1.0 + mean.abs()));
+        test.is_rejected(alpha, 1)
+    })
+}
+
 /// Nodes and weights of the Gauss–Legendre rule on -1 to 1.
 fn legendre(n: usize) -> Vec<(f64, f64)> {
     let node = |index: usize| {
@@ -128,6 +167,47 @@ mod tests {
             (0..worse).for_each(|_| test.add(1.0));
             (0..better).for_each(|_| test.add(-1.0));
             near(test.evidence(), want);
+        }
+    }
+
+    /// Values of -1 and 1, the latter with a probability that is a count of 64ths.
+    fn coins(seed: u64, n: usize, of_64: u64) -> Vec<f64> {
+        let mut state = seed;
+        let mut coin = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            if (state >> 58) < of_64 { 1.0 } else { -1.0 }
+        };
+        (0..n).map(|_| coin()).collect()
+    }
+
+    #[test]
+    fn the_interval_seldom_misses_the_mean_at_any_look() {
+        let missed = (0..200_u64).filter(|seed| {
+            let values = coins(seed * 7_919 + 3, 200, 48);
+            // 48 of 64 are 1. The test remembers its highest evidence, so that a miss is final.
+            let interval = anytime_interval(&values, 0.05);
+            !(interval.lower..=interval.upper).contains(&0.5)
+        });
+        let missed = missed.count();
+        assert!(missed <= 10, "{missed} of 200");
+    }
+
+    #[test]
+    fn the_interval_shrinks_and_excludes_zero_when_the_test_rejects() {
+        assert_eq!(anytime_interval(&[], 0.05), Interval { lower: -1.0, upper: 1.0 });
+        let widths = [20, 100, 500].map(|n| {
+            let interval = anytime_interval(&coins(1, n, 48), 0.05);
+            interval.upper - interval.lower
+        });
+        assert!(widths.is_sorted_by(|one, next| one > next) && widths[2] < 0.4, "{widths:?}");
+        for n in (0..60).step_by(4) {
+            let values = coins(2, n, 48);
+            let mut test = SequentialTest::new();
+            values.iter().for_each(|value| test.add(*value));
+            let is_above = anytime_interval(&values, 0.05).lower >= 0.0;
+            assert_eq!(is_above, test.is_rejected(0.025, 1), "{n}");
         }
     }
 

@@ -50,6 +50,9 @@ pub struct Rules {
 pub enum Submitter {
     /// A program with both halves of a key.
     Keyed,
+    /// A program whose key only records: the agent itself may hold it, so that it does not speak for
+    /// people.
+    Recorder,
     /// Anyone who can read a web page: a browser that holds the public key only. It sends scores
     /// and nothing else, within bounds, and they never merge into scores of others.
     Public {
@@ -114,6 +117,12 @@ struct Saying<'a> {
     fallback_id: String,
 }
 
+impl Submitter {
+    const fn is_public(&self) -> bool {
+        matches!(self, Self::Public { .. })
+    }
+}
+
 impl EventPatches {
     /// Works out what the events of a batch say.
     ///
@@ -176,7 +185,7 @@ impl EventPatches {
         let id = Id::<Envelope>::parse(&envelope.id);
         id.map_err(|why| Issue::at("id", why.to_string()))?;
         let (kind, at) = (envelope.kind.0, envelope.timestamp.0);
-        if kind == EventType::SdkLog && rules.submitter == Submitter::Keyed {
+        if kind == EventType::SdkLog && !rules.submitter.is_public() {
             return Ok(envelope.id);
         }
         let context = EventContext { rules, at };
@@ -196,7 +205,7 @@ impl EventPatches {
     ) -> Result<String, EventError> {
         let EventContext { rules, at } = context;
         let is_score = kind == EventType::Score;
-        if !is_score && rules.submitter != Submitter::Keyed {
+        if !is_score && rules.submitter.is_public() {
             return Err(EventError::NotAllowed);
         }
         let act = match kind {

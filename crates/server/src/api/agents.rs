@@ -164,7 +164,7 @@ pub struct PolicyRequest {
     /// Who approves, by email address; its owner if empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approvers: Option<Vec<String>>,
-    /// Whether a second person, other than the promotion's author, must approve.
+    /// Whether a second person must approve: nobody who created the promotion or reviewed its results, and no key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub second_person: Option<bool>,
     /// Environment that is promoted to, `production` by default.

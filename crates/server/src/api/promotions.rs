@@ -265,7 +265,7 @@ impl PromotionActionRequest {
                 let named = self.version.ok_or_else(|| {
                     ApiError::Invalid("version: name the new agent version".to_owned())
                 })?;
-                Action::ChangeVersion { version: named }
+                Action::ChangeVersion { version: named, by }
             }
             _ => {
                 let why = "action: must be review, waive, approve, start, rollback, \

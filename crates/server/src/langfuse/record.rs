@@ -4,6 +4,7 @@ use ratchet_core::record::semantic_conventions::Sender;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::events::{EventOutcome, EventPatches, Rules, Submitter};
 use ratchet_stages::record::{self, Arrival, text_bytes_before_rules};
+use ratchet_store::catalog::Role;
 use ratchet_store::telemetry::Prepared;
 use ratchet_store::telemetry::{Batch, Telemetry};
 
@@ -55,6 +56,9 @@ pub(super) async fn deliver<T: Send + 'static>(
     let received_at = app.clock.now();
     let project = scorer.caller.project.clone();
     let (submitter, batch_len) = match scorer.reach {
+        EventScope::All if scorer.caller.role == Role::IngestOnly => {
+            (Submitter::Recorder, limits.batch_len)
+        }
         EventScope::All | EventScope::Reviews => (Submitter::Keyed, limits.batch_len),
         EventScope::Scores => {
             (Submitter::Public { project: project.to_string(), received_at }, MAX_PUBLIC_SCORES)

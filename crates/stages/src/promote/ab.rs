@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ratchet_core::catalog::agent::review_datasets;
 use ratchet_core::catalog::prompt::PRODUCTION;
-use ratchet_core::promotion::ab_test::comparison::UnitMarks;
+use ratchet_core::promotion::ab_test::comparison::{AbSample, AbTraffic, UnitMarks};
 use ratchet_core::promotion::ab_test::{AbEnd, AbSpec, Arm, MAX_UNIT_BYTES};
 use ratchet_core::promotion::agent_version::AgentVersion;
 use ratchet_core::promotion::state::Refused;
@@ -81,9 +81,9 @@ pub async fn look(context: PromoteContext<'_>, id: &str) -> Result<StoredAbTest,
     if !stored.test.is_running() {
         return Ok(stored);
     }
-    let units = units(store, &stored, now).await?;
+    let sample = sample(store, &stored, now).await?;
     let which = (project.clone(), id.to_owned());
-    let stored = catalog.change_ab_test(which, AbChange::Look { units }, now).await??;
+    let stored = catalog.change_ab_test(which, AbChange::Look(sample), now).await??;
     let end = stored.test.outcome.as_ref().map(|outcome| outcome.end);
     if end == Some(AbEnd::Winner) { offer(context, id).await } else { Ok(stored) }
 }
@@ -146,12 +146,8 @@ async fn draft(context: GateContext<'_>, stored: &StoredAbTest) -> Result<String
     Ok(catalog.create_promotion(project.clone(), new, now).await?.id)
 }
 
-/// Users whose window is over, in the order in which it ended.
-async fn units(
-    store: &Store,
-    stored: &StoredAbTest,
-    now: Timestamp,
-) -> StoreResult<Vec<UnitMarks>> {
+/// Users whose window is over, in the order in which it ended, and the traffic of all.
+async fn sample(store: &Store, stored: &StoredAbTest, now: Timestamp) -> StoreResult<AbSample> {
     let used = used_versions(store, stored, now).await?;
     let traces = traces(store, stored, used.keys().cloned().collect()).await?;
     let mut found: BTreeMap<String, Unit> = BTreeMap::new();
@@ -159,6 +155,11 @@ async fn units(
         let Some(unit) = unit_of(trace) else { continue };
         let one = found.entry(unit).or_insert_with(|| Unit::new(trace.timestamp));
         one.first = one.first.min(trace.timestamp);
+        one.traces = one.traces.saturating_add(1);
+    }
+    let mut traffic = AbTraffic::default();
+    for (unit, one) in &found {
+        traffic.add(stored.test.arm(&stored.id, unit), one.traces);
     }
     let scores = scores(store, &stored.project, &traces).await?;
     // The first score's evaluator, so that later ones do not change what was counted.
@@ -208,7 +209,7 @@ async fn units(
         marks: one.sums.marks(),
         as_assigned: one.as_assigned,
     };
-    Ok(counted.into_iter().map(marks).collect())
+    Ok(AbSample { units: counted.into_iter().map(marks).collect(), traffic })
 }
 
 /// When a user counts: later scores would change evidence that was looked at before.
@@ -218,13 +219,14 @@ fn counts_from(stored: &StoredAbTest, first: Timestamp) -> Timestamp {
 
 struct Unit {
     first: Timestamp,
+    traces: u32,
     sums: Sums,
     as_assigned: bool,
 }
 
 impl Unit {
     fn new(first: Timestamp) -> Self {
-        Self { first, sums: Sums::default(), as_assigned: true }
+        Self { first, traces: 0, sums: Sums::default(), as_assigned: true }
     }
 }
 

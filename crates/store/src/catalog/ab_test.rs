@@ -1,5 +1,5 @@
 use ratchet_core::payload::Json;
-use ratchet_core::promotion::ab_test::comparison::UnitMarks;
+use ratchet_core::promotion::ab_test::comparison::AbSample;
 use ratchet_core::promotion::ab_test::{AbEnd, AbSpec, AbTest, Labels};
 use ratchet_core::promotion::policy::Signer;
 use ratchet_core::promotion::state::Refused;
@@ -32,9 +32,7 @@ pub struct StoredAbTest {
 #[derive(Clone, Debug)]
 pub enum AbChange {
     /// Compares the users so far.
-    Look {
-        units: Vec<UnitMarks>,
-    },
+    Look(AbSample),
     Stop {
         reason: String,
     },
@@ -48,7 +46,7 @@ impl Redact for AbChange {
             Self::Stop { reason } => Self::Stop { reason: reason.redact(rules) },
             Self::Offered(Err(why)) => Self::Offered(Err(why.redact(rules))),
             // Numbers and ids.
-            plain @ (Self::Look { .. } | Self::Offered(Ok(_))) => plain,
+            plain @ (Self::Look(_) | Self::Offered(Ok(_))) => plain,
         }
     }
 }
@@ -125,6 +123,26 @@ impl Catalog {
         self.transact(move |tx| AB_TESTS.page(tx, &project, page)).await
     }
 
+    /// Returns the newest A/B tests of a prompt, newest first.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn ab_tests_of(
+        &self,
+        project: ProjectId,
+        prompt: String,
+        limit: u64,
+    ) -> StoreResult<Vec<StoredAbTest>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM ab_test WHERE project = $1 AND prompt = $2 \
+             ORDER BY created_at DESC, id LIMIT $3"
+        );
+        let read = move |tx: &Tx<'_>| {
+            tx.rows(&sql, &[(&project).into(), prompt.as_str().into(), limit.into()], read)
+        };
+        self.transact(read).await
+    }
+
     /// Returns the running A/B test of a prompt.
     ///
     /// # Errors
@@ -188,9 +206,9 @@ fn apply(
     by: (Signer, Timestamp),
 ) -> StoreResult<Result<(), Refused>> {
     match change.into_inner() {
-        AbChange::Look { units } => {
+        AbChange::Look(sample) => {
             let found = labels(tx, &stored.project, &stored.test.spec)?;
-            stored.test.look(&units, found, by);
+            stored.test.look(&sample, found, by);
         }
         AbChange::Stop { reason } => return Ok(stored.test.stop(&reason, by)),
         AbChange::Offered(offer) => {

@@ -184,7 +184,7 @@ fn act(
     let action = action.into_inner();
     let mut stored = PROMOTIONS.require(tx, &call.project, &call.id)?;
     let version = match &action {
-        Action::ChangeVersion { version } => {
+        Action::ChangeVersion { version, .. } => {
             let next = VERSIONS.require(tx, &call.project, version)?;
             if next.agent != stored.promotion.agent {
                 let why = format!("version: {version} is of another agent");

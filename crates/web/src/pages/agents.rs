@@ -2,8 +2,6 @@
 
 /// The promotion policy.
 mod policy;
-/// What reviewers said of its tools.
-mod tools;
 
 use axum::Router;
 use axum::extract::{Path, State};
@@ -23,6 +21,7 @@ use crate::components::{copy, empty, figure, toast};
 use crate::form::PageForm;
 use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
+use crate::pages::agent_runs::accuracy;
 use crate::pages::dataset_guide;
 use crate::request_context::RequestContext;
 use crate::web::Web;
@@ -136,7 +135,7 @@ async fn shown(
     let agents = web.store.catalog.agents(ctx.project_id()).await?.len();
     let datasets = &agent.settings.datasets;
     let guide = dataset_guide::guide(web, ctx, Some(&agent.name), datasets).await?;
-    let tools = tools::tools(web, ctx, &agent.name).await?;
+    let tools = accuracy::accuracy(web, ctx, std::iter::once(agent.name.as_str())).await?;
     let mut page = Page::new(Section::Agents, agent.name.clone());
     page.crumbs = vec![("Agents".to_owned(), Section::Agents.link(ctx))];
     page.summary = html! {

@@ -67,6 +67,7 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     };
     if ctx.viewer.can_change() {
         page.action = html! {
+            a.button href=(ctx.to(&["ab-tests"])) { "A/B tests" } " "
             a.button href=(ctx.to(&["playground"])) { "Playground" } " "
             a.button.primary href=(editor::link(&ctx, None)) { "New prompt" }
         };

@@ -63,7 +63,10 @@ async fn show(
     let mut page = Page::new(Section::Sessions, format!("Session {id}"));
     page.crumbs = vec![("Sessions".to_owned(), ctx.to(&["sessions"]))];
     page.summary = summary(&session, &read, &ctx);
-    page.action = html! { (actions::menu(&web, &ctx, &id).await?) (copy::id(&id.to_string())) };
+    page.action = html! {
+        a.button href=(ctx.to(&["sessions", &id.to_string(), "agents"])) { "Agents" }
+        (actions::menu(&web, &ctx, &id).await?) (copy::id(&id.to_string()))
+    };
     let comments = actions::comments(&web, &ctx, &id).await?;
     let annotate = actions::annotation_form(&web, &ctx, (&id, &read.scores)).await?;
     let side = html! { (annotate) (comments) };

@@ -116,6 +116,7 @@ async fn show(
     page.summary = summary(&run, &ctx);
     let neighbours = lists::neighbours(&web, &ctx, &run.trace).await?;
     page.action = html! {
+        a.button href=(ctx.to(&["traces", &run.trace.id.to_string(), "agents"])) { "Agents" }
         (kinds::menu_of(&run.spent())) (copy::id(&run.trace.id.to_string()))
         (actions::marks(&web, &ctx, &run.trace).await?)
         (deletion::more(&ctx, &run.trace))

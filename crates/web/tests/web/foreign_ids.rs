@@ -22,6 +22,7 @@ const REFERENCES: &[(&str, &str, &str, &str)] = &[
     ("/project/{project}/promotions", "agent", "agent", "model=m&dataset=tour-it"),
     ("/project/{project}/promotions", "dataset", "name", "model=m&agent=tour-it"),
     ("/project/{project}/promotions", "prompts", "prompts", "agent=tour-it&dataset=tour-it"),
+    ("/project/{project}/prompts/{name}/ab-tests", "agent", "agent", "candidate=next"),
     ("/project/{project}/matrix/split", "agent", "agent", "share=0.5"),
     ("/project/{project}/queues", "config", "config", "name=x"),
     ("/project/{project}/queues/{queue}/assignees", "person", "person", ""),

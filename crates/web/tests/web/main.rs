@@ -67,6 +67,8 @@ mod matrix;
 mod quarter;
 /// A version on its way to production, and back.
 mod promotions;
+mod ab_tests;
+mod agent_runs;
 mod roles;
 /// Forms that come slowly or never.
 mod slow_forms;

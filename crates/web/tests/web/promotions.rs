@@ -180,7 +180,7 @@ async fn an_agent_shows_how_its_tools_were_judged_with_the_interval() {
     site.record(recorded).await;
     let mut ben = site.signed_in(MEMBER).await;
     let page = ben.get("/project/shop/agents/agent/shop").await;
-    for words in ["How reviewers judged", "lookup", "80", "49", "94"] {
+    for words in ["How calls of each tool", "lookup", "Annotator", "80", "49", "94"] {
         page.check(200, words);
     }
 }

@@ -63,6 +63,7 @@ const DIFFERENT: &[(&str, &str, Needs)] = &[
     ("POST", "/project/{project}/targets", Needs::Owner),
     ("POST", "/project/{project}/targets/{target}/remove", Needs::Owner),
     ("GET", "/project/{project}/playground", Needs::Member),
+    ("GET", "/project/{project}/prompts/{name}/ab-tests", Needs::Member),
     ("GET", "/project/{project}/prompts/{name}/delete", Needs::Member),
     ("GET", "/project/{project}/queues/{queue}/delete", Needs::Member),
     ("GET", "/project/{project}/queues/{queue}/edit", Needs::Member),

@@ -54,6 +54,7 @@ impl Ids {
         let made = [
             "gate",
             "promotion",
+            "ab-test",
             "queue-item",
             "target-chat",
             "id",

@@ -50,6 +50,7 @@ pub(super) fn furnish(writer: &Writer<'_>) -> Places {
     let promoted = promotion(writer, promoted, "gpt-5");
     places.insert("promotion", promoted);
     places.insert("promoted-agent", "support-agent".to_owned());
+    places.insert("ab-test", ab_test(writer, ("support-agent", PROMPT), 2));
     places.insert("queue", queue(writer, &ids));
     places.insert("evaluator", evaluator(writer, "whether answers fit"));
     places.insert("dashboard", dashboard(writer, ("costs", "what each model costs")));
@@ -241,6 +242,24 @@ pub(super) fn promotion(
     let serving = json!({ "version": made["version"], "environment": "beta" });
     writer.post(&format!("{home}/agents/{}/serving", encode(agent)), &serving);
     id
+}
+
+/// An A/B test of a version of a prompt against production. Returns its id.
+pub(super) fn ab_test(
+    writer: &Writer<'_>,
+    (agent, prompt): (&str, &str),
+    candidate: u32,
+) -> String {
+    let page = format!("/project/{PROJECT}/prompts/{}", encode(prompt));
+    let version = candidate.to_string();
+    writer.submit(
+        &page,
+        &format!("{page}/label"),
+        &[("version", version.as_str()), ("label", "next")],
+    );
+    let new = json!({ "agent": agent, "prompt": prompt, "candidate": "next" });
+    let made = writer.post(&format!("/api/v1/projects/{PROJECT}/ab-tests"), &new);
+    made["id"].as_str().unwrap().to_owned()
 }
 
 /// A queue with something waiting and something done.

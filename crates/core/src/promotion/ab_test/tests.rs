@@ -1,5 +1,7 @@
+use super::comparison::UnitMarks;
 use super::*;
 use crate::promotion::policy::{PromotionPolicy, SignerKind};
+use crate::stats::interval::Interval;
 
 const NOW: Timestamp = Timestamp::from_nanos(1_000_000_000_000);
 const LABELS: Labels = Labels { control: Some(1), candidate: Some(2) };
@@ -26,13 +28,13 @@ fn test() -> AbTest {
     AbTest::start(spec(), LABELS, (ann(), NOW), &Responsible::default()).unwrap()
 }
 
-fn units(n: usize, control: f64, candidate: f64) -> Vec<UnitMarks> {
+fn units(n: usize, control: f64, candidate: f64) -> AbSample {
     let unit = |index: usize| {
         let arm = if index.is_multiple_of(2) { Arm::Control } else { Arm::Candidate };
         let quality = if arm == Arm::Control { control } else { candidate };
         UnitMarks { arm, marks: [Some(quality), None, Some(1.0), None, None], as_assigned: true }
     };
-    (0..n).map(unit).collect()
+    AbSample { units: (0..n).map(unit).collect(), ..AbSample::default() }
 }
 
 #[test]
@@ -94,7 +96,7 @@ fn a_test_needs_two_versions_and_whoever_may_approve_where_promotion_is_required
 
 #[test]
 fn stop_rules_end_a_test_and_everybody_gets_the_control_again() {
-    let ended = |units: &[UnitMarks], labels: Labels, now: Timestamp| {
+    let ended = |units: &AbSample, labels: Labels, now: Timestamp| {
         let mut test = test();
         test.look(units, labels, (ann(), now));
         test
@@ -107,7 +109,7 @@ fn stop_rules_end_a_test_and_everybody_gets_the_control_again() {
     assert_eq!(end(&ended(&units(399, 0.9, 0.9), LABELS, NOW)), None);
     assert_eq!(end(&ended(&units(400, 0.9, 0.9), LABELS, NOW)), Some(AbEnd::NoDifference));
     let later = NOW.plus_nanos(14 * 24 * NANOS_PER_HOUR);
-    assert_eq!(end(&ended(&[], LABELS, later)), Some(AbEnd::NoDifference));
+    assert_eq!(end(&ended(&AbSample::default(), LABELS, later)), Some(AbEnd::NoDifference));
     let moved = Labels { candidate: Some(3), ..LABELS };
     assert_eq!(end(&ended(&units(200, 0.4, 0.9), moved, NOW)), Some(AbEnd::LabelMoved));
     let mut running = ended(&units(20, 0.9, 0.9), LABELS, NOW);
@@ -116,4 +118,25 @@ fn stop_rules_end_a_test_and_everybody_gets_the_control_again() {
     assert!(running.stop("again", (ann(), NOW)).is_err());
     running.look(&units(200, 0.4, 0.9), LABELS, (ann(), NOW));
     assert_eq!(end(&running), Some(AbEnd::Stopped));
+}
+
+#[test]
+fn intervals_hold_the_means_and_exclude_zero_where_a_version_wins() {
+    let compared = |control: f64, candidate: f64| {
+        let units = units(200, control, candidate).units;
+        AbResult::compare(&units, 50, Mark::Quality).with_intervals(&units, 50)
+    };
+    let result = compared(0.4, 0.9);
+    let quality = &result.marks[0];
+    let holds = |interval: Option<Interval>, value: f64| {
+        interval.is_some_and(|one| one.lower <= value && value <= one.upper)
+    };
+    assert!(holds(quality.control_interval, 0.4) && holds(quality.candidate_interval, 0.9));
+    let difference = quality.difference_interval.unwrap();
+    assert!(difference.lower > 0.0 && difference.upper >= 0.5, "{difference:?}");
+    let same = compared(0.7, 0.7);
+    assert!(holds(same.marks[0].difference_interval, 0.0));
+    // Nobody thumbed, and latency has no highest value.
+    assert_eq!(result.marks[1].difference_interval, None);
+    assert_eq!(result.marks[3].control_interval, None);
 }

@@ -33,7 +33,7 @@ impl Saying<'_> {
     /// The sender, if it holds a public key alone.
     pub(super) fn public_sender(&self) -> Option<PublicSender<'_>> {
         match &self.rules.submitter {
-            Submitter::Keyed => None,
+            Submitter::Keyed | Submitter::Recorder => None,
             Submitter::Public { project, received_at } => {
                 Some(PublicSender { project, received_at: *received_at })
             }

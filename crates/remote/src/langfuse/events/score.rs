@@ -6,12 +6,17 @@ use ratchet_core::record::score::draft::ScoreDraft;
 use ratchet_core::record::score::rule::ScoreInvalid;
 use ratchet_core::record::score::{ScorePatch, ScoreSource, ScoreTarget};
 
-use super::{Saying, parse_id};
+use super::{Saying, Submitter, parse_id};
 
 /// What an event says about a score. Whatever Langfuse would drop later without a word is refused.
 pub(super) fn patch(body: ScoreBody, saying: &Saying<'_>) -> Result<ScorePatch, Issue> {
     let target = target(&body)?;
     let source = body.source.as_value().map_or(ScoreSource::Api, |word| word.0);
+    if source == ScoreSource::Annotation && saying.rules.submitter == Submitter::Recorder {
+        let why =
+            "a key that only records may not say what people said; use one with the role member";
+        return Err(Issue::at("source", why));
+    }
     let public = saying.public_sender();
     if let Some(public) = &public {
         public.check(&body, source)?;

@@ -6,7 +6,8 @@ use ratchet_core::promotion::ab_test::comparison::AbResult;
 use ratchet_core::promotion::watch::Mark;
 use ratchet_stages::promote::PromoteContext;
 use ratchet_stages::promote::ab;
-use ratchet_store::catalog::StoredAbTest;
+use ratchet_store::catalog::{Catalog, StoredAbTest};
+use ratchet_store::project::ProjectId;
 use ratchet_store::query::PageNumber;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -153,31 +154,38 @@ pub struct VariantView {
 }
 
 impl NewAbTestRequest {
-    async fn start(self, context: PromoteContext<'_>) -> ApiResult<AbTestView> {
+    /// Starts the test.
+    ///
+    /// # Errors
+    /// 400 or 404, naming the field; 403 if an approver has to do it; 409 if one runs already.
+    pub async fn start(self, context: PromoteContext<'_>) -> ApiResult<AbTestView> {
         let primary = match self.primary.as_deref() {
-            None => Mark::Quality,
-            Some(name) => Mark::parse(name).ok_or_else(|| {
+            None => None,
+            Some(name) => Some(Mark::parse(name).ok_or_else(|| {
                 let why = "primary: must be quality, thumbs, errors, latency or cost";
                 ApiError::Invalid(why.to_owned())
-            })?,
+            })?),
         };
+        let usual = AbSpec::new(&self.agent, &self.prompt, &self.candidate);
         let spec = AbSpec {
-            agent: self.agent,
-            prompt: self.prompt,
-            control: self.control.unwrap_or_else(|| "production".to_owned()),
-            candidate: self.candidate,
-            share: self.share.unwrap_or(50),
-            primary,
-            max_units: self.max_units.unwrap_or(2_000),
-            max_days: self.max_days.unwrap_or(14),
-            window_hours: self.window_hours.unwrap_or(24),
+            control: self.control.unwrap_or(usual.control),
+            share: self.share.unwrap_or(usual.share),
+            primary: primary.unwrap_or(usual.primary),
+            max_units: self.max_units.unwrap_or(usual.max_units),
+            max_days: self.max_days.unwrap_or(usual.max_days),
+            window_hours: self.window_hours.unwrap_or(usual.window_hours),
+            ..usual
         };
         Ok(ab::start(context.gate, spec).await?.into())
     }
 }
 
 impl AbActionRequest {
-    async fn act(self, context: PromoteContext<'_>, id: &str) -> ApiResult<AbTestView> {
+    /// Does it.
+    ///
+    /// # Errors
+    /// 404 if there is no such test, 409 if it has ended or has no winner.
+    pub async fn act(self, context: PromoteContext<'_>, id: &str) -> ApiResult<AbTestView> {
         let done = match self.action.as_str() {
             "look" => ab::look(context, id).await?,
             "stop" => ab::stop(context.gate, id, self.reason.unwrap_or_default()).await?,
@@ -220,6 +228,32 @@ impl From<StoredAbTest> for AbTestView {
     }
 }
 
+impl VariantRequest {
+    /// Returns what a user gets.
+    ///
+    /// # Errors
+    /// 400 if the unit is empty or too long.
+    pub async fn assign(&self, catalog: (&Catalog, &ProjectId)) -> ApiResult<VariantView> {
+        let found = ab::assignment(catalog, &self.prompt, &self.unit).await?;
+        Ok(VariantView { label: found.label, version: found.version, test: found.test })
+    }
+}
+
+/// Returns A/B tests, newest first.
+///
+/// # Errors
+/// Fails only when the database does.
+pub async fn listed(
+    (catalog, project): (&Catalog, &ProjectId),
+    request: AbTestsRequest,
+) -> ApiResult<AbTestsView> {
+    let limit = page_size(request.limit)?;
+    let page = PageNumber { page: request.page.unwrap_or(1).max(1), limit };
+    let found = catalog.ab_tests(project.clone(), page).await?;
+    let tests = found.rows.into_iter().map(Into::into).collect();
+    Ok(AbTestsView { tests, total: found.total.unwrap_or(0) })
+}
+
 /// `GET /api/v1/projects/{project}/ab-tests`: A/B tests of prompts, newest first.
 #[utoipa::path(
     get,
@@ -236,11 +270,7 @@ pub(super) async fn list(
 ) -> ApiResult<Json<AbTestsView>> {
     own_project(&caller, &project)?;
     let request: AbTestsRequest = asked(&uri)?;
-    let limit = page_size(request.limit)?;
-    let page = PageNumber { page: request.page.unwrap_or(1).max(1), limit };
-    let found = app.store.catalog.ab_tests(project, page).await?;
-    let tests = found.rows.into_iter().map(Into::into).collect();
-    Ok(Json(AbTestsView { tests, total: found.total.unwrap_or(0) }))
+    Ok(Json(listed((&app.store.catalog, &project), request).await?))
 }
 
 /// `POST /api/v1/projects/{project}/ab-tests`: starts an A/B test of two labels of a prompt.
@@ -328,7 +358,6 @@ pub(super) async fn assigned(
     uri: Uri,
 ) -> ApiResult<Json<VariantView>> {
     own_project(&caller, &project)?;
-    let VariantRequest { prompt, unit } = asked(&uri)?;
-    let found = ab::assignment((&app.store.catalog, &project), &prompt, &unit).await?;
-    Ok(Json(VariantView { label: found.label, version: found.version, test: found.test }))
+    let request: VariantRequest = asked(&uri)?;
+    Ok(Json(request.assign((&app.store.catalog, &project)).await?))
 }

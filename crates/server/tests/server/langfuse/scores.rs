@@ -24,6 +24,40 @@ async fn one_score_is_answered_with_its_id() {
 }
 
 #[tokio::test]
+async fn a_key_that_only_records_does_not_say_what_people_said() {
+    let server = TestServer::start().await;
+    record(&server, &[event("trace-create", 0, json!({"id": "t"}))]).await;
+    let config = json!({"name": "correctness", "dataType": "NUMERIC"});
+    let config = server.post("/api/public/score-configs").json(config.to_string()).send().await;
+    let verdict = json!({
+        "id": "v", "traceId": "t", "name": "correctness", "value": 1, "source": "ANNOTATION",
+        "configId": config.check(200, "").json()["id"],
+    });
+    let why = "a key that only records may not say what people said";
+    let batch = json!({ "batch": [event("score-create", 1, verdict.clone())] }).to_string();
+    let ways = [("scores", 400, verdict.to_string()), ("ingestion", 207, batch)];
+    for (path, status, body) in ways.clone() {
+        let post = server.post(&format!("/api/public/{path}")).json(body);
+        post.key(Role::IngestOnly).send().await.check(status, why);
+    }
+    let trace = read(&server, "/api/public/traces/t").await;
+    assert_eq!(trace["scores"], json!([]));
+    // A member's program speaks for the people who use it.
+    for (path, status, body) in ways {
+        let post = server.post(&format!("/api/public/{path}")).json(body);
+        post.key(Role::Member).send().await.check(if status == 400 { 200 } else { status }, "");
+    }
+    // Saying it again with such a key makes it a score of a program: no person's verdict any more.
+    let mut taken = verdict;
+    taken["source"] = json!("API");
+    let post = server.post("/api/public/scores").key(Role::IngestOnly).json(taken.to_string());
+    post.send().await.check(200, "");
+    let trace = read(&server, "/api/public/traces/t").await;
+    assert_eq!(trace["scores"][0]["source"], "API");
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn a_number_comes_back_as_the_nearest_double() {
     let server = TestServer::start().await;
     // Texts whose last bit a fast parser gets wrong, and one with more digits than a double has.

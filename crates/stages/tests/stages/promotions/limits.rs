@@ -102,7 +102,8 @@ async fn a_run_is_evidence_for_one_agent_version_also_after_its_evidence_is_void
     let refused = shop.try_act(&second.id, Action::Gate(gate.clone())).await.unwrap_err();
     assert!(refused.to_string().contains("evidence for version"), "{refused}");
     let version = second.promotion.version;
-    shop.act(&first.id, Action::ChangeVersion { version }).await;
+    let by = shop.catalog().signer();
+    shop.act(&first.id, Action::ChangeVersion { version, by }).await;
     let refused = shop.try_act(&first.id, Action::Gate(gate)).await.unwrap_err().to_string();
     assert!(refused.contains("evidence for version"), "{refused}");
 }

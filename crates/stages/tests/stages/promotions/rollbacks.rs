@@ -1,5 +1,6 @@
 //! Deployments by webhook, rollbacks whose deployment fails, and what a watch offers.
 
+use ratchet_core::job::{JobKind, JobPhase};
 use ratchet_core::secret::Secret;
 use ratchet_testkit::webhook_receiver::{Inbox, InboxAnswer};
 
@@ -47,6 +48,44 @@ async fn a_webhook_gets_a_signed_order_and_is_asked_again_only_if_that_may_help(
     shop.clock.advance(MINUTE);
     shop.worker.deployments().await.unwrap();
     assert!(inbox.is_empty(), "what the receiver refused is not sent again");
+}
+
+/// When the next attempt of a deployment is due; `None` once it is given up.
+async fn due(shop: &Shop, promotion: &str) -> Option<i64> {
+    let key = format!("{promotion}-1");
+    let job = shop.catalog().job(shop.id.clone(), JobKind::Deployment, key).await.unwrap().unwrap();
+    match job.state.phase {
+        JobPhase::Queued { run_at } => Some(run_at.millis()),
+        JobPhase::Dead => None,
+        other @ (JobPhase::Leased { .. } | JobPhase::Done) => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_pauses_between_attempts_of_a_deployment_grow_and_the_attempts_end() {
+    let inbox = Inbox::start();
+    inbox.answer([InboxAnswer::Status(503)]);
+    let (shop, next) = webhook_shop(&inbox).await;
+    let promotion = shop.promote(next).await;
+    shop.worker.deployments().await.unwrap();
+    let first = inbox.next().verified(SECRET);
+    let mut pauses = Vec::new();
+    while let Some(due) = due(&shop, &promotion.id).await {
+        assert_eq!(shop.stored(&promotion.id).await.promotion.state, PromotionState::Deploying);
+        let pause = due - shop.clock.now().millis();
+        shop.clock.advance(pause - 1);
+        shop.worker.deployments().await.unwrap();
+        assert!(inbox.is_empty(), "asked again before the pause of {pause} ms was over");
+        shop.clock.advance(1);
+        inbox.answer([InboxAnswer::Status(503)]);
+        shop.worker.deployments().await.unwrap();
+        assert_eq!(inbox.next().verified(SECRET), first, "the same order under the same key");
+        pauses.push(pause);
+    }
+    assert!(pauses.is_sorted_by(|one, next| one * 2 == *next), "{pauses:?}");
+    assert_eq!(pauses, [3_750, 7_500, 15_000], "half a pause is random");
+    let failed = shop.stored(&promotion.id).await.promotion;
+    assert_eq!((failed.state, shop.production().await), (PromotionState::Failed, Some(1)));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -15,7 +15,7 @@ const TICKS: [FormField<'_>; 3] = [
     FormField {
         name: "secondPerson",
         label: "Approval by a second person",
-        hint: "Somebody other than the promotion's author must approve.",
+        hint: "A person must approve who neither created the promotion nor reviewed its results.",
     },
     FormField {
         name: "automaticRollback",

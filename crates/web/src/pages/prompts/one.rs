@@ -8,6 +8,7 @@ use super::{changes, compare, deletion, editor, labels, metrics, uses};
 use crate::components::{diff, figure, json, toast};
 use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
+use crate::pages::ab_tests;
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
@@ -63,6 +64,7 @@ pub(super) async fn show(
     let uses = uses::uses(&web, &ctx, chosen).await?;
     let metrics = metrics::metrics(&web, &ctx, chosen).await?;
     let changes = changes::changes(&web, &ctx, &name).await?;
+    let ab_tests = ab_tests::of_prompt(&web, &ctx, &name).await?;
     let changed = compare::changed(&versions, (against.as_ref(), chosen), &ctx).await;
     let lock = web.store.catalog.production_lock(ctx.project_id(), chosen.name.clone()).await?;
     let promotion = match &lock {
@@ -98,6 +100,7 @@ pub(super) async fn show(
                 (changed)
                 h2 #metrics { "Metrics per version" }
                 (metrics)
+                (ab_tests)
                 h2 { "Config" }
                 (json::json(chosen.config.as_str()))
                 h2 { "Used by" }

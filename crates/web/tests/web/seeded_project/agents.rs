@@ -4,11 +4,14 @@ use std::sync::Arc;
 use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::catalog::agent::AgentSettings;
+use ratchet_core::catalog::prompt::PromptBody;
 use ratchet_core::experiment::plan::{ExperimentPlan, PlannedTarget};
 use ratchet_core::experiment::runner::{ClaimOrder, TrialResult, TrialScore};
 use ratchet_core::gate::decision::{GateRule, Look};
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric;
+use ratchet_core::payload::Json;
+use ratchet_core::promotion::ab_test::AbSpec;
 use ratchet_core::promotion::agent_version::AgentVersion;
 use ratchet_core::quality::report::ReportScope;
 use ratchet_core::quality::suggestion::Templates;
@@ -19,13 +22,14 @@ use ratchet_stages::experiment::server_targets::ServerTargets;
 use ratchet_stages::experiment::service::ExperimentService;
 use ratchet_stages::experiment::worker::{ExperimentWorker, WorkerEvaluators};
 use ratchet_stages::gate::{GateContext, GateOrder, decide};
+use ratchet_stages::promote::ab;
 use ratchet_stages::score::evaluators::shipped;
 use ratchet_stages::sink::{LocalSink, Sink};
 use ratchet_stages::source::Source;
 use ratchet_stages::weekly_report::{self, ReportStore, WeekRequest};
 use ratchet_store::catalog::{
-    MediaOwner, NewMedia, NewPromotion, NewStoredTarget, NewView, PublishedKind, ReferenceLocation,
-    ViewedPage,
+    MediaOwner, NewMedia, NewPromotion, NewPrompt, NewStoredTarget, NewView, PublishedKind,
+    ReferenceLocation, ViewedPage,
 };
 use ratchet_testkit::build::{START, batch, project, score};
 
@@ -59,6 +63,7 @@ impl Seed<'_> {
         vec![
             ("gate", gate),
             ("promotion", promotion),
+            ("ab-test", self.ab_test().await),
             ("week", week),
             ("id", suggestion),
             ("evaluator", shipped::NAME.to_owned()),
@@ -175,6 +180,26 @@ impl Seed<'_> {
         let version = catalog.save_agent_version(self.id(), name(), version, START).await.unwrap();
         let new = NewPromotion { version: version.id, dataset: name(), author: None };
         catalog.create_promotion(self.id(), new, START).await.unwrap().id
+    }
+
+    /// An A/B test of the agent's prompt.
+    async fn ab_test(&self) -> String {
+        let (store, catalog, project) =
+            (self.site.data.folder(), self.site.data.catalog(), self.id());
+        let next = NewPrompt {
+            name: self.chosen.to_owned(),
+            body: PromptBody::Text(self.mark.to_owned()),
+            config: Json::parse("{}").unwrap(),
+            labels: vec!["next".to_owned()],
+            tags: None,
+            commit_message: None,
+            created_by: "ana".to_owned(),
+        };
+        catalog.create_prompt(self.id(), next, START).await.unwrap();
+        let now = self.site.now();
+        let context = GateContext { store, catalog, project: &project, server: "", now };
+        let spec = AbSpec::new(self.chosen, self.chosen, "next");
+        ab::start(context, spec).await.unwrap().id
     }
 
     /// A report with a suggestion. Returns the week and the id of the suggestion.

@@ -3,10 +3,10 @@ use serde_json::{Value, json};
 
 use super::words;
 use crate::pages::furnish::{
-    agent, chat, connection, dashboard, evaluator, promotion, public_link, settle, target,
+    ab_test, agent, chat, connection, dashboard, evaluator, promotion, public_link, settle, target,
     target_chat, webhook,
 };
-use crate::pages::list::Places;
+use crate::pages::list::{Places, encode};
 use crate::pages::stage::TARGET;
 use crate::pages::weekly::{self, Said};
 use crate::pages::writer::Writer;
@@ -55,6 +55,10 @@ pub(crate) fn seed(server: &Ratchet) -> Places {
     let on = (named("d", last, &all), gate.clone());
     let on = ((promoted.as_str(), prompt_name.as_str()), (on.0.as_str(), on.1.as_str()));
     let promotion = promotion(&hand.0, on, &name_of(&all));
+    let page = format!("/project/{PROJECT}/prompts/{}", encode(&prompt_name));
+    let production = [("version", "1"), ("label", "production"), ("confirmed", "yes")];
+    hand.0.submit(&page, &format!("{page}/label"), &production);
+    let ab_test = ab_test(&hand.0, (&promoted, &prompt_name), 2);
     let mut places = Places::from([
         place("project", PROJECT),
         place("trace", TRACE),
@@ -81,6 +85,7 @@ pub(crate) fn seed(server: &Ratchet) -> Places {
         place("gate", &gate),
         place("promotion", &promotion),
         place("promoted-agent", &promoted),
+        place("ab-test", &ab_test),
         place("target", &target(&hand.0, (&named("t", last, &all), &name_of(&all)))),
         place("dashboard", &dashboard(&hand.0, (&all_of_a_name(), &all))),
     ]);
