@@ -58,7 +58,7 @@ fn keys_in_the_servers_environment_are_not_kept_in_the_catalog() {
     }
     assert_eq!(running.send(http::get("/api/public/v2/prompts/p")).status, 404);
     let fine = post(prompts, json!({"name": "p", "prompt": "Call the billing API."}));
-    assert_eq!(fine.status, 201, "{}", fine.text());
+    assert_eq!(fine.status, 200, "{}", fine.text());
     let dataset = post("/api/public/v2/datasets", json!({"name": "d", "description": text}));
     assert_eq!(dataset.status, 200, "{}", dataset.text());
     assert_eq!(dataset.json()["description"], "Call the billing API with [secret].");

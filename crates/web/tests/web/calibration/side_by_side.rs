@@ -1,8 +1,11 @@
+use ratchet_core::catalog::annotation::ItemKind;
+use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric;
 use ratchet_core::quality::label::{DATASET, Mark};
 use ratchet_stages::review::sampling::SamplePlan;
 use ratchet_stages::review::{labels, sampling};
 use ratchet_stages::source::Source;
+use ratchet_store::catalog::QueueId;
 use ratchet_testkit::build::project;
 
 use super::{check, draw, form, sink, site};
@@ -18,6 +21,15 @@ async fn draw_into(site: &Site, dataset: &str) -> String {
     format!("/project/shop/queues/{}/review", queue.unwrap().unwrap().id)
 }
 
+/// The item of a session in the queue with some page of reviews.
+async fn item(site: &Site, review: &str, session: &SessionId) -> String {
+    let queue = review.trim_end_matches("/review").rsplit('/').next().unwrap().to_owned();
+    let of = QueueId { project: project("shop"), queue };
+    let wanted = (ItemKind::Session, session.to_string());
+    let items = site.data.catalog().queue_items_of(of, wanted).await.unwrap();
+    items.first().unwrap().id.clone()
+}
+
 /// The same sessions in two datasets, by one person: a second opinion, or a trial of the questions.
 #[tokio::test]
 async fn two_datasets_are_labelled_side_by_side() {
@@ -30,11 +42,17 @@ async fn two_datasets_are_labelled_side_by_side() {
         given.into_iter().map(|label| label.marks["tool_mastery"].text()).collect::<Vec<_>>()
     };
     for (review, mark) in reviews.iter().zip(["0.25", "0.75"]) {
-        let session = ada.get(review).await;
+        // Of the second dataset, the session that was labelled in the first one.
+        let of_first = labels::read(&sink(&site), DATASET).await.unwrap();
+        let page = match of_first.first() {
+            Some(label) => format!("{review}?item={}", item(&site, review, &label.session).await),
+            None => review.clone(),
+        };
+        let session = ada.get(&page).await;
         check(&session, 200, "0 of 12 done");
         let (action, attempt) = form(&session);
         let given = format!("attempt={attempt}&tool_mastery={mark}");
-        assert_eq!(ada.fill(review, &action, &given).await.status, 303);
+        assert_eq!(ada.fill(&page, &action, &given).await.status, 303);
     }
     for review in &reviews {
         check(&ada.get(review).await, 200, "1 of 12 done");
