@@ -18,6 +18,8 @@ pub mod environment;
 pub mod payload;
 /// Exact amounts of money.
 pub mod money;
+/// Counts with their noun.
+pub mod counted;
 /// Human-readable byte counts.
 pub mod size;
 /// Statistics: confidence intervals, distributions, trends and inter-rater agreement.

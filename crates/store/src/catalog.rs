@@ -245,9 +245,11 @@ impl Catalog {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let actor = Arc::clone(&self.actor);
+        let (actor, secrets) = (Arc::clone(&self.actor), self.known_secrets.clone());
         match &self.engine {
-            CatalogEngine::Embedded(db) => db.transact(move |tx| work(&tx.by(&actor))).await,
+            CatalogEngine::Embedded(db) => {
+                db.transact(move |tx| work(&tx.by(&actor).knowing(&secrets))).await
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
 use clap::{Args, Subcommand};
+use ratchet_core::counted::counted;
 use ratchet_server::api::agents::{
     AgentRequest, AgentView, AgentsView, PolicyRequest, SplitChange,
 };
@@ -249,7 +250,7 @@ fn agent_text(agent: &AgentView) -> String {
         ("target judge accuracy", percent(targets.judge_accuracy)),
         ("target user satisfaction", percent(targets.user_satisfaction)),
         ("target traces reviewed", format!("{} per week", targets.traces_reviewed)),
-        ("review capacity", format!("{} traces per week", agent.review_capacity)),
+        ("review capacity", format!("{} per week", counted(agent.review_capacity, "trace"))),
         (
             "split without feedback",
             agent.flagged_share.map_or_else(|| "default".to_owned(), split_text),

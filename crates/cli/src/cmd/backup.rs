@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::ensure;
 use clap::Args;
+use ratchet_core::counted::counted;
 use ratchet_store::backup::{BackupReport, BackupSecrets};
 use ratchet_store::secrets::SECRET_FILE;
 use serde::Serialize;
@@ -45,7 +46,8 @@ impl CopyView {
 
     pub(crate) fn text(&self, verb: &str) -> String {
         let (count, size) = (self.files.len(), bytes_text(self.bytes));
-        let mut text = format!("{verb} {count} files, {size}, in {}\n", self.folder.display());
+        let mut text =
+            format!("{verb} {}, {size}, in {}\n", counted(count, "file"), self.folder.display());
         if !self.left_out.is_empty() {
             text += &format!("not in the backup: {}\n", self.left_out.join(", "));
         }

@@ -7,6 +7,7 @@ mod brief;
 use std::io::{self, BufReader};
 
 use clap::{Args, Subcommand};
+use ratchet_core::counted::counted;
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::{self, Rubric};
 use ratchet_core::quality::label::table::within;
@@ -112,8 +113,7 @@ async fn label(args: &LabelArgs) -> anyhow::Result<Outcome> {
         label_each(target, args, &rubric, waiting).await
     });
     let kept = kept.await?;
-    let labels = if kept == 1 { "label" } else { "labels" };
-    print(&format!("{kept} {labels} saved in the dataset {}\n", args.at.dataset))?;
+    print(&format!("{} saved in the dataset {}\n", counted(kept, "label"), args.at.dataset))?;
     Ok(Outcome::Done)
 }
 

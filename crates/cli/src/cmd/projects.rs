@@ -1,4 +1,5 @@
 use clap::{Args, Subcommand};
+use ratchet_core::counted::counted;
 use ratchet_server::api::origins::OriginsView;
 use ratchet_server::api::projects::{ProjectEntry, ProjectRequest, RetentionRequest};
 
@@ -124,7 +125,7 @@ fn projects_text(projects: &[ProjectEntry]) -> String {
 }
 
 fn row(project: &ProjectEntry) -> [String; 4] {
-    let keeps = project.retention_days.map_or("forever".to_owned(), |days| format!("{days} days"));
+    let keeps = project.retention_days.map_or("forever".to_owned(), |days| counted(days, "day"));
     [project.id.clone(), project.name.clone(), keeps, project.created_at.clone()]
 }
 

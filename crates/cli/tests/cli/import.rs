@@ -114,7 +114,7 @@ fn bad_lines_are_named_and_the_rest_is_recorded() {
     let lines: Vec<_> = report["notes"].as_array().unwrap().iter().map(|n| &n["line"]).collect();
     assert_eq!(lines, [1, 3, 17]);
     let text = ok(ratchet(&args));
-    assert!(text.contains("2 invalid lines, 1 lines of unknown types"), "{text}");
+    assert!(text.contains("2 invalid lines, 1 line of unknown types"), "{text}");
     assert!(text.contains("odd.jsonl:1: unknown type dream"), "{text}");
     let message = fails(ratchet(&["import", "claude-code", "/nowhere"]), 1);
     assert!(message.contains("there is no /nowhere"), "{message}");

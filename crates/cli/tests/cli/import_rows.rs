@@ -77,7 +77,7 @@ fn a_preview_records_nothing() {
     let finished = ratchet(&["import", "jsonl", &path, "--preview"]).run();
     assert!(finished.stdout.contains("rows.jsonl:2\n"), "{}", finished.stdout);
     assert!(finished.stdout.contains(r#""type":"generation-create""#), "{}", finished.stdout);
-    assert!(finished.stdout.contains("would import 1 traces"), "{}", finished.stdout);
+    assert!(finished.stdout.contains("would import 1 trace,"), "{}", finished.stdout);
 }
 
 #[test]

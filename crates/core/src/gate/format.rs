@@ -3,6 +3,7 @@ use super::decision::Verdict;
 use super::explain::{percent, points};
 use super::flip::{Flip, FlipKind};
 use super::report::GateReport;
+use crate::counted::{counted, verb_of};
 
 /// Returns the report as JUnit XML: one test case for the verdict, one for each changed or critical
 /// item. Items fail if the gate blocks. Otherwise a flip alone decides nothing, and would make a build
@@ -94,10 +95,10 @@ pub fn markdown(report: &GateReport) -> String {
         text += &format!("\n{}\n", escape(&line));
     }
     if let Some(found) = &report.corrections {
-        let items = if found.items == 1 { "item was" } else { "items were" };
         text += &format!(
-            "\n{} {items} corrected by people; without that: {}, accuracy {}.\n",
-            found.items,
+            "\n{} {} corrected by people; without that: {}, accuracy {}.\n",
+            counted(found.items, "item"),
+            verb_of(found.items, ["was", "were"]),
             found.verdict_without.as_str(),
             percent(found.accuracy_without)
         );

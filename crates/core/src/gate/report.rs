@@ -9,6 +9,7 @@ use super::flip::Flip;
 use super::mcnemar::McNemar;
 use super::outcomes::{ItemOutcomes, faults};
 use super::{correction, explain, plan};
+use crate::counted::{counted, verb_of};
 
 /// Items that a sentence names.
 const NAMED_ITEMS: usize = 10;
@@ -70,9 +71,10 @@ impl FaultCount {
     pub fn text(&self) -> Option<String> {
         (self.trials > 0).then(|| {
             format!(
-                "{} of {} trials had no answer, because the target failed; they count as wrong: {}.",
+                "{} of {} had no answer, because the target failed; {} as wrong: {}.",
                 self.trials,
-                self.of,
+                counted(self.of, "trial"),
+                verb_of(self.trials, ["it counts", "they count"]),
                 named(&self.items)
             )
         })
@@ -99,8 +101,10 @@ impl NotJudged {
     pub fn text(&self) -> Option<String> {
         (self.trials > 0).then(|| {
             format!(
-                "{} trials were not judged, because the evaluator failed; they are left out: {}.",
-                self.trials,
+                "{} {} not judged, because the evaluator failed; {} left out: {}.",
+                counted(self.trials, "trial"),
+                verb_of(self.trials, ["was", "were"]),
+                verb_of(self.trials, ["it is", "they are"]),
                 named(&self.items)
             )
         })
@@ -252,9 +256,13 @@ fn not_seen(facts: &GateFacts, decision: &Decision, smallest_drop: Option<f64>) 
             let left_out = difference.changed + difference.added;
             if left_out > 0 {
                 lines.push(format!(
-                    "{left_out} of {} items were not compared: {} changed since the baseline, {} \
-                     are not in it.",
-                    decision.accuracy.n, difference.changed, difference.added
+                    "{left_out} of {} {} not compared: {} changed since the baseline, {} {} not \
+                     in it.",
+                    counted(decision.accuracy.n, "item"),
+                    verb_of(left_out, ["was", "were"]),
+                    difference.changed,
+                    difference.added,
+                    verb_of(difference.added, ["is", "are"])
                 ));
             }
         }
@@ -269,12 +277,15 @@ fn not_seen(facts: &GateFacts, decision: &Decision, smallest_drop: Option<f64>) 
         ));
     }
     if facts.not_run > 0 {
-        lines.push(format!("{} items of the dataset are not in this run.", facts.not_run));
+        let are = verb_of(facts.not_run, ["is", "are"]);
+        let items = counted(facts.not_run, "item");
+        lines.push(format!("{items} of the dataset {are} not in this run."));
     }
     lines.extend(facts.not_judged.text());
     let not_scored = facts.not_scored.saturating_sub(facts.not_judged.trials);
     if not_scored > 0 {
-        lines.push(format!("{not_scored} trials have no score {:?}.", facts.score));
+        let have = verb_of(not_scored, ["has", "have"]);
+        lines.push(format!("{} {have} no score {:?}.", counted(not_scored, "trial"), facts.score));
     }
     let unreliable = |item: &&CriticalItem| item.state == CriticalState::Unreliable;
     for item in decision.critical.iter().filter(unreliable) {

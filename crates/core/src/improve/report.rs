@@ -2,6 +2,7 @@ use serde::Serialize;
 
 use super::events::WeekEvent;
 use super::proposal::{Effort, Proposal};
+use crate::counted::counted;
 use crate::review::metrics::MetricName;
 use crate::review::weekly::{WeeklyMetrics, change_text, value_text};
 
@@ -160,8 +161,10 @@ fn diff_text(proposal: &Proposal) -> String {
 fn affected(proposal: &Proposal) -> String {
     let affected = &proposal.affected;
     let users = match affected.users {
-        0 => format!("{} sessions", affected.sessions),
-        users => format!("{users} users in {} sessions", affected.sessions),
+        0 => counted(affected.sessions, "session"),
+        users => {
+            format!("{} in {}", counted(users, "user"), counted(affected.sessions, "session"))
+        }
     };
     match &affected.since_release {
         Some(release) => format!("{users}, since release {release}"),

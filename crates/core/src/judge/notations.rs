@@ -93,6 +93,6 @@ pub enum NotationsError {
 }
 
 #[cfg(test)]
-mod golden;
+pub(crate) mod golden;
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::counted::{counted, verb_of};
 use crate::message::Message;
 use crate::quality::calibration::panel::DriftAlert;
 use crate::quality::success_metrics::{Reading, SuccessMeasure, SuccessMetric};
@@ -156,7 +157,7 @@ pub fn judge_words(report: &WeekReport) -> Option<String> {
         return None;
     }
     let others = other_judges.iter().map(|(other, count)| {
-        let are = if *count == 1 { "is" } else { "are" };
+        let are = verb_of(*count, ["is", "are"]);
         let sessions = counted(*count, "session");
         format!(" {sessions} scored by {} {are} not in these figures.", other.words())
     });
@@ -301,11 +302,6 @@ pub fn advice_words(report: &WeekReport) -> Option<String> {
         None if by == TEMPLATES => None,
         None => Some(format!("Suggested by {by}; review before applying.")),
     }
-}
-
-/// `1 session`, `2 sessions`.
-pub fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 /// Formats a suggestion as Markdown; its edit is in a code fence that its content cannot close.

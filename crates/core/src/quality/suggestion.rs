@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::counted::counted;
 use crate::quality::synthesis::{
     BELOW_TARGET, CommonIssue, DimensionStats, POOR, Synthesis, issue,
 };
@@ -183,11 +184,12 @@ fn severity(standing: Option<&DimensionStats>) -> Severity {
 }
 
 fn of_issue(week: &Synthesis, issue: &CommonIssue, templates: &Templates) -> Option<Suggestion> {
-    let kind = templates.kind(issue.agents.iter().map(|one| (one.agent.as_deref(), one.sessions)));
+    let agents = issue.agents.iter().map(|one| (one.agent.as_deref(), one.sessions));
+    let kind = templates.kind(&week.coding_agents, agents);
     let template = templates.for_issue(&issue.dimension, &issue.key, kind)?;
     let standing = week.dimensions.iter().find(|standing| standing.name == issue.dimension);
     let count = issue.sessions.len();
-    let reason = format!("{count} sessions below {BELOW_TARGET}: {}", issue.title);
+    let reason = format!("{} below {BELOW_TARGET}: {}", counted(count, "session"), issue.title);
     Some(made(template, &issue.dimension, Some(issue), severity(standing), reason))
 }
 
@@ -203,14 +205,14 @@ fn of_dimension(
     let mut issues = week.issues.iter().filter(|issue| is_shown_often(issue));
     let issue = issues.find(|issue| issue.dimension == standing.name);
     // What is suggested is for the agents of the low sessions, not for those of most sessions.
-    let kind = templates.kind(low.agents.iter().map(|one| (one.agent.as_deref(), one.sessions)));
+    let agents = low.agents.iter().map(|one| (one.agent.as_deref(), one.sessions));
+    let kind = templates.kind(&week.coding_agents, agents);
     let template = match issue {
         Some(issue) => templates.for_issue(&standing.name, &issue.key, kind),
         None => templates.for_dimension(&standing.name, kind),
     }?;
     let mean = standing.mean()?;
-    let sessions = if standing.n == 1 { "session" } else { "sessions" };
-    let reason = format!("{}: mean {mean:.2} over {} {sessions}", standing.name, standing.n);
+    let reason = format!("mean {mean:.2} over {}", counted(standing.n, "session"));
     let mut made = made(template, &standing.name, issue, severity(Some(standing)), reason);
     if made.sessions.is_empty() {
         made.sessions = low.sessions.iter().take(MAX_SESSIONS).cloned().collect();

@@ -29,7 +29,7 @@ mod standing;
 /// Classification of phrases as problems.
 mod trouble;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use comparison::Family;
 use serde::{Deserialize, Serialize};
@@ -114,6 +114,9 @@ pub struct Synthesis {
     /// ones, the issues are, and how many were below 0.7.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issues_of: Option<[usize; 2]>,
+    /// Agents that edit files or run tests in a session of the week, as far as the judge says it.
+    #[serde(default)]
+    pub coding_agents: BTreeSet<String>,
 }
 
 /// Computes the synthesis of the last week; `weeks` is ordered oldest first.
@@ -144,10 +147,22 @@ pub fn synthesize(dimensions: &[&str], weeks: &[Vec<SessionMarks>]) -> Synthesis
         poor: outlier::poor(dimensions, sessions),
         issues,
         issues_of: compared,
+        coding_agents: sessions.iter().filter_map(|one| coding_agent(one)).collect(),
         is_uncalibrated: judge.is_offline() && !sessions.iter().any(|one| is_calibrated(one)),
         judge,
         other_judges: judges,
     }
+}
+
+/// Signals that only agents show that change code.
+const OF_CODE: [Signal; 4] =
+    [Signal::TestsPassed, Signal::TestsFailed, Signal::UnverifiedClaim, Signal::Revert];
+
+/// The agent of a session whose marks name work on code.
+fn coding_agent(session: &SessionMarks) -> Option<String> {
+    let mut signals = session.marks.values().flat_map(|mark| mark.signals.keys());
+    let is_coding = signals.any(|signal| OF_CODE.contains(signal));
+    session.facts.agent.clone().filter(|_| is_coding)
 }
 
 /// Whether a mark of a session comes from a fit to labels.

@@ -105,6 +105,40 @@ impl ScheduledProject {
         self.scheduler.run_one(&run.unwrap(), &|| false).await.unwrap()
     }
 
+    /// Runs a new schedule of a part; returns its summary.
+    async fn run_scoped(&self, scope: &ReportScope) -> String {
+        let all = self.data.catalog().schedules(self.project.clone()).await.unwrap();
+        let weekly = all.iter().find(|schedule| schedule.name == "weekly").unwrap().clone();
+        let whole = weekly.job.scoring().unwrap().clone();
+        let scoring = ScheduledScoring { scope: scope.clone(), ..whole };
+        let name = format!("part-{}", all.len());
+        let new = NewSchedule {
+            name: name.clone(),
+            cron: weekly.cron,
+            zone: weekly.zone,
+            job: ScheduledJob::WeeklyReport { scoring, learnings: None },
+            slack: None,
+            webhook: None,
+        };
+        let secrets = self.data.folder().secrets.clone();
+        let catalog = self.data.catalog();
+        catalog.save_schedule(self.project.clone(), new, secrets, START).await.unwrap();
+        self.run(&name).await
+    }
+
+    /// The only report file of a part, which is then removed.
+    fn scoped_report(&self) -> WeekReport {
+        let folder = self.data.path().join(REPORTS_FOLDER).join(self.project.as_str());
+        let files = self.files();
+        let [data] = files.iter().filter(|name| name.ends_with(".json")).collect::<Vec<_>>()[..]
+        else {
+            panic!("one report, not {files:?}")
+        };
+        let report = std::fs::read_to_string(folder.join(data)).unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
+        serde_json::from_str(&report).unwrap()
+    }
+
     /// The names of the report files.
     fn files(&self) -> Vec<String> {
         let folder = self.data.path().join(REPORTS_FOLDER).join(self.project.as_str());
@@ -221,4 +255,71 @@ async fn a_schedule_of_a_part_scores_it_and_leaves_the_projects_report_alone() {
     let line = home.run("weekly").await;
     assert!(line.contains("2 sessions scored") && line.contains("new report"), "{line}");
     assert!(home.files().contains(&"2026-02-22.md".to_owned()), "{:?}", home.files());
+}
+
+/// Each flag of a scope selects on another server what it selects here: the sessions that are scored,
+/// and those that the report is about.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_schedule_of_a_part_of_another_server_scores_and_reports_on_that_part() {
+    let langfuse = TestServer::start().await;
+    let mut recorded = batch(&project());
+    for (at, (agent, environment, tag, user)) in [
+        ("support", "prod", "vip", "ann"),
+        ("support", "prod", "vip", "bob"),
+        ("support", "prod", "new", "ann"),
+        ("support", "staging", "vip", "ann"),
+        ("coder", "prod", "vip", "ann"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for turn in 0_i64..4 {
+            let begins = LAST_WEEK + turn * MINUTE;
+            let record = trace(&format!("t{at}-{turn}")).beginning(begins).named(agent);
+            let record = record.in_environment(environment).tagged(tag).for_user(user);
+            let record = record.in_session(&format!("s{at}")).input(payload("\"Where is it?\""));
+            recorded = recorded.with(record.output(payload("\"Here.\"")));
+        }
+    }
+    langfuse.app.store.telemetry.record(recorded.build()).await.unwrap();
+    let access = ServerCredentials {
+        url: format!("http://{}", langfuse.web),
+        public_key: public_key(Role::Member),
+        secret_key: Secret::new("sk"),
+    };
+    let home = ScheduledProject::open(Some(access)).await;
+    let some = |text: &str| Some(text.to_owned());
+    let whole = ReportScope {
+        agent: some("support"),
+        environment: some("prod"),
+        tag: some("vip"),
+        user: some("ann"),
+        ..ReportScope::default()
+    };
+    // From the narrowest: what was scored before is not scored again.
+    let without_user = ReportScope { user: None, ..whole.clone() };
+    let without_tag = ReportScope { tag: None, ..without_user.clone() };
+    let without_environment = ReportScope { environment: None, ..without_tag.clone() };
+    let scopes = [
+        (whole, vec!["s0"]),
+        (without_user, vec!["s0", "s1"]),
+        (without_tag, vec!["s0", "s1", "s2"]),
+        (without_environment, vec!["s0", "s1", "s2", "s3"]),
+    ];
+    for (scope, expected) in scopes {
+        let line = home.run_scoped(&scope).await;
+        assert!(line.contains("1 session scored, 0 failed"), "{scope:?}: {line}");
+        let scores = langfuse.get("/api/public/v2/scores?name=overall_quality").send().await.json();
+        let scored: BTreeSet<&str> = scores["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|score| score["sessionId"].as_str())
+            .collect();
+        assert_eq!(scored, expected.iter().copied().collect(), "{scope:?}");
+        let report = home.scoped_report();
+        assert_eq!(report.synthesis.sessions, expected.len(), "{scope:?}");
+        assert_eq!(report.scope, scope);
+    }
+    langfuse.stop().await;
 }

@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use ratchet_core::id::SessionId;
+use ratchet_core::quality::calibration::drift::MIN_PAIRS;
 use ratchet_core::quality::calibration::panel::{self, DATASET, PanelKey, PanelVerdict};
 use ratchet_core::time::Timestamp;
 
@@ -42,20 +43,14 @@ pub async fn rejudge_panel(
     let now = (ctx.clock)();
     let week = sampling::week(now);
     // A first sitting that was broken off goes on with those it did not come to.
-    let is_settled = |verdict: &PanelVerdict| verdict.who == who && verdict.week != week;
-    let members = if before.iter().any(is_settled) {
-        panel::members(&before, &who, &[])
-    } else {
-        let whom = JudgeSelection { dataset: labels, rubric: &request.rubric, judge: None };
-        let held = LabelComparison::read(ctx.source, ctx.sink, whom).await?;
-        panel::members(&[], &who, &held.sessions())
-    };
+    let settled: Vec<PanelVerdict> =
+        before.iter().filter(|it| it.who == who && it.week != week).cloned().collect();
+    let members = members(ctx, labels, (&settled, request)).await?;
     let is_heard = |verdict: &&PanelVerdict| verdict.who == who && verdict.week == week;
     let judged: BTreeSet<&SessionId> =
         before.iter().filter(is_heard).map(|verdict| &verdict.session).collect();
     let waiting: Vec<SessionId> =
         members.into_iter().filter(|session| !judged.contains(session)).collect();
-    let waiting = trial::there(ctx.source, &waiting).await?;
     if waiting.is_empty() {
         return Ok(score::Report::empty());
     }
@@ -75,6 +70,28 @@ pub async fn rejudge_panel(
     });
     keep(ctx.sink, &verdicts.collect::<Vec<_>>(), now).await?;
     Ok(report)
+}
+
+/// The sessions of a judge's panel, as far as they are still recorded. Labels are read only where a
+/// new panel is to be drawn.
+async fn members(
+    ctx: &ScoringContext<'_>,
+    labels: &str,
+    (settled, request): (&[PanelVerdict], &Request),
+) -> Result<Vec<SessionId>, ReviewError> {
+    let who = PanelKey::new(request.judge.name(), &request.rubric);
+    let judged: BTreeSet<&SessionId> = settled.iter().map(|verdict| &verdict.session).collect();
+    let judged: Vec<SessionId> = judged.into_iter().cloned().collect();
+    let recorded: BTreeSet<SessionId> =
+        trial::there(ctx.source, &judged).await?.into_iter().collect();
+    let known = panel::members(settled, &who, &recorded, &[]);
+    if known.len() >= MIN_PAIRS {
+        return Ok(known);
+    }
+    let whom = JudgeSelection { dataset: labels, rubric: &request.rubric, judge: None };
+    let labelled = LabelComparison::read(ctx.source, ctx.sink, whom).await?.sessions();
+    let labelled = trial::there(ctx.source, &labelled).await?;
+    Ok(panel::members(settled, &who, &recorded, &labelled))
 }
 
 /// Saves panel verdicts. A verdict on the same session in the same week is replaced.

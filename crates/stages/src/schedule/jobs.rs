@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use ratchet_agent::error::ModelError;
 use ratchet_agent::judge::JudgeNameError;
 use ratchet_core::chat::notification::NotificationKind;
+use ratchet_core::counted::{counted, verb_of};
 use ratchet_core::message::Message;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::backoff_clock::SystemBackoffClock;
@@ -178,8 +179,10 @@ impl Scheduler {
             lines.push(match report.effect {
                 DrawEffect::Made => {
                     format!(
-                        "{} of {} traces drawn into {}",
-                        report.drawn, report.traces, report.queue
+                        "{} of {} drawn into {}",
+                        report.drawn,
+                        counted(report.traces, "trace"),
+                        report.queue
                     )
                 }
                 DrawEffect::Known => format!("{} was drawn before", report.queue),
@@ -211,8 +214,14 @@ impl Scheduler {
             }
             QueuePage::There(page) => (format!("/project/{project}/metrics"), page.clone()),
         };
-        let title = format!("{} traces wait for review in {}", report.drawn, report.queue);
-        let mut text = format!("Drawn from {} traces of the week of {week}.", report.traces);
+        let title = format!(
+            "{} {} for review in {}",
+            counted(report.drawn, "trace"),
+            verb_of(report.drawn, ["waits", "wait"]),
+            report.queue
+        );
+        let mut text =
+            format!("Drawn from {} of the week of {week}.", counted(report.traces, "trace"));
         if let Some(person) = &report.on_call {
             text += &format!(" On call: {person}.");
         }

@@ -1,3 +1,4 @@
+use ratchet_core::counted::counted;
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::verdict::{ChunkMarks, Verdict};
 use ratchet_core::time::Timestamp;
@@ -89,11 +90,6 @@ pub enum Skip {
     /// A dry run calls no paid model.
     #[error("would be scored")]
     WouldBeJudged,
-}
-
-/// `1 trace`, `2 traces`.
-fn counted(count: u64, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 fn grown(new_traces: u64) -> String {

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 
 use ratchet_agent::error::ModelError;
 use ratchet_core::calendar::Week;
+use ratchet_core::counted::{counted, verb_of};
 use ratchet_core::id::SessionId;
 use ratchet_core::message::Message;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::quality::label::DATASET;
-use ratchet_core::quality::report::{WeekReport, counted};
+use ratchet_core::quality::report::WeekReport;
 use ratchet_core::quality::suggestion::Templates;
 use ratchet_remote::backoff_clock::SystemBackoffClock;
 use ratchet_remote::langfuse::client::TimeWindow;
@@ -162,8 +163,7 @@ async fn labels_page(sink: &Sink, here: &str) -> String {
 }
 
 fn counted_waiting(sessions: usize) -> String {
-    let verb = if sessions == 1 { "waits" } else { "wait" };
-    format!("{} {verb}", counted(sessions, "session"))
+    format!("{} {}", counted(sessions, "session"), verb_of(sessions, ["waits", "wait"]))
 }
 
 impl WeeklyPipeline {

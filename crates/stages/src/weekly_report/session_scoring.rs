@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ratchet_core::counted::counted;
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::money::Money;
@@ -65,7 +66,7 @@ impl WeekScored {
                 ", {short} shorter than {MIN_TRACES} traces and {MIN_OBSERVATIONS} observations"
             ),
         };
-        format!("{scored} sessions scored{cost}, {failed} failed{short}{cut}")
+        format!("{} scored{cost}, {failed} failed{short}{cut}", counted(*scored, "session"))
     }
 }
 

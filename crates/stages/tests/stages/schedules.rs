@@ -239,7 +239,7 @@ async fn the_review_sample_is_drawn_on_monday_and_announced_once() {
     assert_eq!(review.cron.to_string(), "0 6 * * MON");
     let recorded = batch(&server.shop).with(trace("t").beginning(0).agent("support")).build();
     server.data.telemetry().record(recorded).await.unwrap();
-    let drawn = "1 of 1 traces drawn into weekly-review";
+    let drawn = "1 of 1 trace drawn into weekly-review";
     for (seconds, expected) in [(0, drawn), (9, "weekly-review was drawn before")] {
         let run = server.claim("review", later(7 * 86_400 + seconds)).await.unwrap();
         let line = server.scheduler.run_one(&run, &|| false).await.unwrap();

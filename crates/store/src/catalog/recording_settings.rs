@@ -39,9 +39,7 @@ impl Catalog {
             return Ok(known);
         }
         let wanted = project.clone();
-        let mut settings = self.transact(move |tx| load(tx, &wanted)).await?;
-        settings.redactor = settings.redactor.with_secrets(self.known_secrets.clone());
-        let settings = Arc::new(settings);
+        let settings = Arc::new(self.transact(move |tx| load(tx, &wanted)).await?);
         self.recording_settings.remember(project.clone(), &settings, look);
         Ok(settings)
     }

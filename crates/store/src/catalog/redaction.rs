@@ -106,14 +106,15 @@ impl Catalog {
     }
 }
 
-/// The compiled rules of a project.
+/// The compiled rules of a project, and the secrets that are known in every project.
 ///
 /// # Errors
 /// Fails if a stored rule is no longer valid. Then nothing is recorded, rather than store content
 /// that must be redacted.
 pub(super) fn redactor(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<Redactor> {
     let rules: Vec<Rule> = RULES.all(tx, project)?.into_iter().map(|kept| kept.rule).collect();
-    Redactor::new(&rules).map_err(|why| {
+    let rules = Redactor::new(&rules).map(|rules| rules.with_secrets(tx.known_secrets()));
+    rules.map_err(|why| {
         StoreError::Unsettled(format!(
             "a redaction rule of this project cannot be used ({why}); an owner must remove it with \
              `ratchet redaction remove`"
@@ -121,7 +122,7 @@ pub(super) fn redactor(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<Redactor
     })
 }
 
-/// Rejects fields that a pattern of the project's rules matches.
+/// Rejects fields that a pattern of the project's rules matches, or that hold a secret of the server.
 ///
 /// For content that is used verbatim, such as a prompt: redacted, it would silently do something
 /// else.
@@ -131,8 +132,12 @@ pub(super) fn must_pass(
     fields: &[(&str, &Json)],
 ) -> StoreResult<()> {
     let rules = redactor(tx, project)?;
+    let secrets = Redactor::default().with_secrets(tx.known_secrets());
     match fields.iter().find(|(_, json)| !rules.passes(json)) {
         None => Ok(()),
+        Some((field, json)) if !secrets.passes(json) => Err(StoreError::BadQuery(format!(
+            "{field}: holds a secret of the server's environment; take it out"
+        ))),
         Some((field, _)) => Err(StoreError::BadQuery(format!(
             "{field}: holds what a redaction rule of this project looks for; take it out, or have \
              an owner change the rule"

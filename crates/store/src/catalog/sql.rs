@@ -13,6 +13,7 @@ mod content;
 use std::cell::Cell;
 use std::path::Path;
 
+use ratchet_core::record::redact::KnownSecrets;
 use rusqlite::types::ValueRef;
 use rusqlite::{ErrorCode, OptionalExtension, params_from_iter};
 
@@ -40,6 +41,8 @@ pub(crate) struct Tx<'db> {
     db: &'db rusqlite::Transaction<'db>,
     file: &'db Path,
     actor: &'db Actor,
+    /// What no project may store, whatever its rules are.
+    secrets: Option<&'db KnownSecrets>,
     /// Approximate bytes of content that its statements have added.
     added: &'db Cell<u64>,
 }
@@ -57,12 +60,23 @@ impl<'db> Tx<'db> {
         file: &'db Path,
         added: &'db Cell<u64>,
     ) -> Self {
-        Self { db, file, actor: &Actor::Server, added }
+        Self { db, file, actor: &Actor::Server, secrets: None, added }
     }
 
     /// The same transaction on behalf of another actor.
     pub(crate) fn by<'short>(&'short self, actor: &'short Actor) -> Tx<'short> {
-        Tx { db: self.db, file: self.file, actor, added: self.added }
+        let secrets = self.secrets;
+        Tx { db: self.db, file: self.file, actor, secrets, added: self.added }
+    }
+
+    /// The same transaction, which knows secrets.
+    pub(crate) fn knowing<'short>(&'short self, secrets: &'short KnownSecrets) -> Tx<'short> {
+        let (actor, secrets) = (self.actor, Some(secrets));
+        Tx { db: self.db, file: self.file, actor, secrets, added: self.added }
+    }
+
+    pub(crate) fn known_secrets(&self) -> KnownSecrets {
+        self.secrets.cloned().unwrap_or_default()
     }
 
     pub(crate) fn actor(&self) -> &Actor {

@@ -1,6 +1,7 @@
 //! Numbers, times and money as people read them, with the exact value one hover away.
 
 use maud::{Markup, html};
+use ratchet_core::counted::noun_of;
 use ratchet_core::money::Money;
 use ratchet_core::time::Timestamp;
 
@@ -29,6 +30,11 @@ pub fn grouped(n: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// A count with its noun, all digits: `1 trace`, `1,234 traces`.
+pub fn counted(n: u64, noun: &str) -> String {
+    format!("{} {}", grouped(n), noun_of(n, noun))
 }
 
 /// A length of time: `340 µs`, `12 ms`, `1.24 s`, `3 m 05 s`, `2 h 10 m`, `3 d 4 h`.

@@ -49,14 +49,14 @@ fn node(node: &GraphNode) -> Markup {
                     Some(kind) => { (kind_name(kind)) ", " (times(node.calls)) },
                     None => { "trace" },
                 }
-                @if node.errors > 0 { ", " (figure::grouped(node.errors as u64)) @if node.errors == 1 { " error" } @else { " errors" } }
+                @if node.errors > 0 { ", " (figure::counted(node.errors as u64, "error")) }
             }
         }
     }
 }
 
 fn times(n: usize) -> String {
-    if n == 1 { "1 call".to_owned() } else { format!("{} calls", figure::grouped(n as u64)) }
+    figure::counted(n as u64, "call")
 }
 
 fn edge(graph: &CallGraph, edge: &GraphEdge) -> Markup {

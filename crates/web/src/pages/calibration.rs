@@ -16,6 +16,7 @@ use axum::extract::State;
 use axum::response::Redirect;
 use axum::routing::{get, post};
 use maud::{Markup, html};
+use ratchet_core::counted::{counted, verb_of};
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::{self, Rubric};
 use ratchet_core::quality::calibration::advice;
@@ -193,7 +194,10 @@ fn nothing(held: &LabelComparison, ctx: &RequestContext) -> Markup {
             "well both agree, by dimension, and where they disagree."
         }
         @if held.labelled() > 0 {
-            p { (held.labelled()) " sessions are labelled, but the judge has scored none of them." }
+            p {
+                (counted(held.labelled(), "session")) " " (verb_of(held.labelled(), ["is", "are"]))
+                " labelled, but the judge has scored none of them."
+            }
             (score_now::button(ctx))
             (copy::snippet(&ctx.command("score")))
         } @else {
@@ -342,7 +346,7 @@ fn stats(calibration: &Calibration, held: &LabelComparison) -> Markup {
             Stat {
                 label: "Labelled".to_owned(),
                 value: Value::of(figure::grouped(held.labelled() as u64), "labelled sessions"),
-                change: Some(format!("by {people} {}", if people == 1 { "person" } else { "people" })),
+                change: Some(format!("by {}", counted(people, "person"))),
                 ..Stat::default()
             },
         ]))
@@ -368,7 +372,7 @@ fn weighed(weighted: &WeightedAgreement) -> Markup {
         h2 { "Estimate for all sessions" }
         p.muted {
             (figure::grouped(weighted.sessions)) " labelled sessions from the weekly samples represent "
-            (figure::grouped(weighted.stands_for)) " sessions. The sample is stratified, so each session is weighted by the inverse of its "
+            (figure::counted(weighted.stands_for, "session")) ". The sample is stratified, so each session is weighted by the inverse of its "
             "sampling probability; the tables below are unweighted."
         }
         (agreement::table("Agreement on overall quality, weighted", &lines))

@@ -112,7 +112,7 @@ fn missing(coverage: &DatasetCoverage, agent: Option<&str>, ctx: &RequestContext
                 "." }
         }
         @if !(coverage.tools.is_empty() && coverage.categories.is_empty()) {
-            p.muted { "By the newest " a href=(traces()) { (figure::grouped(coverage.traces)) " traces" }
+            p.muted { "By the newest " a href=(traces()) { (figure::counted(coverage.traces, "trace")) }
                 " of 30 days; numbers are traces." }
         }
     }

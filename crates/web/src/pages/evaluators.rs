@@ -13,6 +13,7 @@ use maud::{Markup, html};
 use ratchet_core::catalog::evaluator::document::{
     EvaluationRule, EvaluationTarget, EvaluatorState,
 };
+use ratchet_core::counted::counted;
 use ratchet_core::record::score::rule::SentValue;
 use ratchet_stages::score::evaluators::EvaluationWorker;
 use ratchet_stages::score::evaluators::backfill::{BackfillEstimate, BackfillPlan, TestVerdict};
@@ -133,7 +134,7 @@ fn cost(one: &EvaluatorOverview) -> Markup {
     let today = one.today.cost + one.today.reserved;
     html! {
         (figure::money(today))
-        @if one.today.unpriced > 0 { " + " (one.today.unpriced) " calls of unknown cost" }
+        @if one.today.unpriced > 0 { " + " (counted(one.today.unpriced, "call")) " of unknown cost" }
     }
 }
 
@@ -252,7 +253,7 @@ fn rule_line(rule: &EvaluationRule) -> Markup {
             "Rule " bdi { (rule.name) } ": "
             @if rule.is_running() { "running" } @else { "not running" }
             ", " (figure::percent(rule.sampling)) " of " (target)
-            @if !rule.filter.is_empty() { " that match " (rule.filter.len()) " conditions" }
+            @if !rule.filter.is_empty() { " that match " (counted(rule.filter.len(), "condition")) }
             ", " (rule.delay().as_secs()) " s after the last change."
         }
     }

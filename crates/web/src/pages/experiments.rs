@@ -168,7 +168,8 @@ pub(super) fn state(run: &ExperimentProgress) -> Markup {
         "cancelled" => "badge warn",
         _ => "badge",
     };
-    let words = format!("{} of {} trials", figure::grouped(run.done), figure::grouped(run.trials));
+    let words =
+        format!("{} of {}", figure::grouped(run.done), figure::counted(run.trials, "trial"));
     html! {
         span class=(class) { (state_name(&run.state)) }
         @if run.state == "running" {

@@ -7,6 +7,7 @@ use axum::extract::{Path, State};
 use axum::response::Redirect;
 use axum::routing::{get, post};
 use maud::{Markup, html};
+use ratchet_core::counted::{counted, verb_of};
 use ratchet_core::gate::bounds::Bounds;
 use ratchet_core::gate::critical::{CriticalItem, CriticalState};
 use ratchet_core::gate::decision::Verdict;
@@ -54,7 +55,7 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     let total = found.total.unwrap_or(0);
     let mut page = Page::new(Section::Gates, "Gates");
     page.summary = html! {
-        (figure::grouped(total)) @if total == 1 { " decision" } @else { " decisions" }
+        (figure::counted(total, "decision"))
         " on whether a run may go on, newest first."
     };
     page.body = html! {
@@ -264,17 +265,18 @@ fn facts(report: &GateReport, gate: &StoredGate, ctx: &RequestContext) -> Markup
             div { dt { "Error rate" } dd { (percent(1.0 - report.rule.confidence)) } }
             div { dt { "Margin" } dd { (points(-report.rule.margin)) } }
             @if report.faults.trials > 0 {
-                div { dt { "Target faults" } dd { (report.faults.trials) " of " (report.faults.of) " trials" } }
+                div { dt { "Target faults" } dd { (report.faults.trials) " of " (counted(report.faults.of, "trial")) } }
             }
             @if report.not_judged.trials > 0 {
-                div { dt { "Not judged" } dd { (report.not_judged.trials) " trials" } }
+                div { dt { "Not judged" } dd { (counted(report.not_judged.trials, "trial")) } }
             }
             div { dt { "Cost" } dd {
                 @match report.cost { Some(cost) => { "$" (format!("{cost:.4}")) }, None => { "unknown" } }
             } }
         }
         @if let Some(found) = &report.corrections {
-            p { (found.items) @if found.items == 1 { " item was" } @else { " items were" } " corrected by people"
+            p { (counted(found.items, "item")) " " (verb_of(found.items, ["was", "were"]))
+                " corrected by people"
                 @if found.one_sided > 0 { "; " (found.one_sided) " of them left the comparison" }
                 ". Without corrections: " b { (found.verdict_without.as_str()) } ", accuracy "
                 (percent(found.accuracy_without)) "." }

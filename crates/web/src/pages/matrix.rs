@@ -102,7 +102,7 @@ fn grid(found: &WeeklyMetrics, at: (&RequestContext, &Week)) -> Markup {
             b { (category.as_str()) } " "
             @match of(found, category) {
                 Some(view) => {
-                    a href=(cell::link(at, category)) { (figure::grouped(view.population)) " traces" } br;
+                    a href=(cell::link(at, category)) { (figure::counted(view.population, "trace")) } br;
                     span.muted { "accuracy " } (accuracy(&view.accuracy))
                 },
                 None => span.muted { "no traces" },

@@ -89,7 +89,7 @@ pub(super) fn weeks(week: &Week, ctx: &RequestContext) -> Markup {
 /// How far the review of the sample is.
 pub(super) fn sample(metrics: &WeeklyMetrics) -> Markup {
     html! {
-        (figure::grouped(metrics.traces)) " traces. "
+        (figure::counted(metrics.traces, "trace")) ". "
         @match metrics.basis {
             Basis::Drawn => {
                 (figure::grouped(metrics.drawn_reviewed)) " of " (figure::grouped(metrics.drawn))

@@ -114,7 +114,7 @@ async fn listed(web: &Web, ctx: &RequestContext, entered: &Entered) -> PageResul
     }
     let mut page = Page::new(Section::Promotions, "Promotions");
     page.summary = html! {
-        (figure::grouped(total)) @if total == 1 { " promotion" } @else { " promotions" }
+        (figure::counted(total, "promotion"))
         " of agent versions, newest first."
     };
     page.body = html! {

@@ -63,7 +63,7 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     let total = prompts.total.unwrap_or_default();
     let mut page = Page::new(Section::Prompts, "Prompts");
     page.summary = html! {
-        (figure::grouped(total)) @if total == 1 { " prompt." } @else { " prompts." }
+        (figure::counted(total, "prompt")) "."
     };
     if ctx.viewer.can_change() {
         page.action = html! {

@@ -217,7 +217,7 @@ fn over_time(sample: &Sample, part: &ScoreSummary, ctx: &RequestContext) -> Mark
     let (Some(first), Some(last)) = (times().min(), times().max()) else { return html! {} };
     let course = TimeBuckets::between(first, last).shown_to(&ctx.time);
     let (title, steps) = ("Over time", course.names());
-    let note = format!("n = {} scores", figure::grouped(own.len() as u64));
+    let note = format!("n = {}", figure::counted(own.len() as u64, "score"));
     let series =
         |name: &str, hue, values| Series { name: name.chars().take(14).collect(), hue, values };
     match part.data_type {

@@ -170,7 +170,7 @@ fn summary(run: &TraceRun, ctx: &RequestContext) -> Markup {
     html! {
         (figure::when(run.trace.timestamp, &ctx.time)) ", "
         @if let Some(nanos) = lasted { (figure::duration(nanos)) ", " }
-        (plural(sums.levels.total(), "observation")) ", " (plural(models, "model call")) ", "
+        (figure::counted(sums.levels.total(), "observation")) ", " (figure::counted(models, "model call")) ", "
         @if is_at_least(&run.trace) { "at least " }
         (figure::tokens_in_part(sums.total_tokens, sums.approximate_cost)) " tokens, "
         @match sums.cost {
@@ -181,7 +181,7 @@ fn summary(run: &TraceRun, ctx: &RequestContext) -> Markup {
             },
             None => { "cost unknown" },
         }
-        @if errors > 0 { ", " span.bad { (plural(errors, "error")) } }
+        @if errors > 0 { ", " span.bad { (figure::counted(errors, "error")) } }
         " " span.badges { @for tag in &run.trace.tags { (badge::tag(tag)) } }
     }
 }
@@ -190,11 +190,6 @@ fn summary(run: &TraceRun, ctx: &RequestContext) -> Markup {
 fn is_at_least(trace: &Trace) -> bool {
     let metadata = trace.content.iter().flat_map(|content| &content.metadata);
     metadata.into_iter().any(|(key, value)| key == "at_least" && value.as_str() == "true")
-}
-
-fn plural(n: u64, word: &str) -> String {
-    let ending = if n == 1 { "" } else { "s" };
-    format!("{} {word}{ending}", figure::grouped(n))
 }
 
 /// A range of tree lines, fetched by a script.

@@ -188,7 +188,7 @@ fn costs(days: &[UserDay]) -> Markup {
     let share = figure::and_of_which(days.iter().map(|day| day.sums.approximate_cost).sum());
     chart::over_time(&OverTime {
         title: "Cost over time".to_owned(),
-        note: format!("n = {} traces{share}", figure::grouped(traces)),
+        note: format!("n = {}{share}", figure::counted(traces, "trace")),
         steps: course.names(),
         series,
         form: Form::Bars,
@@ -224,7 +224,7 @@ fn scores_over_time(scores: &[Score]) -> Markup {
     let series: Vec<Series> = series.collect();
     chart::over_time(&OverTime {
         title: chart::named("Mean scores over time", &series),
-        note: format!("n = {} scores", figure::grouped(count)),
+        note: format!("n = {}", figure::counted(count, "score")),
         steps: course.names(),
         series,
         ..OverTime::default()

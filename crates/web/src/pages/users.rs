@@ -110,7 +110,7 @@ pub(super) fn scope(ctx: &RequestContext) -> UserScope {
 
 fn summary(users: &Users, ctx: &RequestContext) -> Markup {
     html! {
-        (figure::grouped(users.total)) @if users.total == 1 { " user" } @else { " users" }
+        (figure::counted(users.total, "user"))
         " " (ctx.scope.span.within()) ", daily data (UTC)."
     }
 }

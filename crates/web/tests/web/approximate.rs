@@ -60,7 +60,7 @@ async fn every_sum_says_how_much_of_it_is_approximate() {
         [&format!("n = 2 observations, {share}"), "partly estimated", "partly approximate"];
     check(&site, "/project/shop/dashboards?range=all", &panels).await;
     check(&site, "/project/shop?range=all", &[&format!("<small class=\"note\">{share}")]).await;
-    check(&site, "/project/shop/users/ann", &[&format!("n = 1 traces, {share}")]).await;
+    check(&site, "/project/shop/users/ann", &[&format!("n = 1 trace, {share}")]).await;
 }
 
 #[tokio::test]

@@ -1,5 +1,8 @@
 //! Labels that people give blind, and how far the judge agrees with them.
 
+/// Several datasets of labels.
+mod side_by_side;
+
 use std::collections::BTreeSet;
 use std::ops::Range;
 

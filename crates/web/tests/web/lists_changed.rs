@@ -144,7 +144,7 @@ async fn deleting_asks_first() {
     let mut browser = member(&site).await;
     let fields = [("action", "delete"), ("id", "one"), ("id", "secret")];
     let question = browser.post(ACT, &fields).await;
-    question.check(200, "Delete 1 trace?").check(200, "1 observations");
+    question.check(200, "Delete 1 trace?").check(200, "1 observation");
     assert_eq!(ask::traces(site.data.telemetry(), &id("shop")).await.len(), 2);
     let sure = [("action", "delete"), ("sure", "yes"), ("id", "one"), ("id", "secret")];
     assert_eq!(browser.post(ACT, &sure).await.status, 303);

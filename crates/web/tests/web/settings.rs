@@ -137,7 +137,7 @@ async fn less_retention_says_what_goes_first() {
     // What was recorded is older than a day, and its owner still signed in.
     site.advance(std::time::Duration::from_secs(30 * 3_600));
     let asked = owner.post(&path, &[("days", "1")]).await;
-    asked.check(200, "Set retention to 1 days?").check(200, "about <strong>1</strong>");
+    asked.check(200, "Set retention to 1 day?").check(200, "about <strong>1</strong>");
     let kept = || async { site.data.catalog().projects().await.unwrap()[1].retention_days };
     assert_eq!(kept().await, None, "asking changes nothing");
     owner

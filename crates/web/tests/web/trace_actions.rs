@@ -70,7 +70,7 @@ async fn a_trace_is_added_to_a_queue_that_was_created_on_a_page() {
     let added = site.post(page, &format!("{page}/queue"), &format!("queue={id}")).await;
     assert_eq!(added.status, 303);
     let listed = site.get(&queue).await.text;
-    assert!(listed.contains("refund") && listed.contains("1 items"), "{listed}");
+    assert!(listed.contains("refund") && listed.contains("1 item"), "{listed}");
 }
 
 #[tokio::test]

@@ -74,7 +74,7 @@ async fn a_trace_is_deleted_after_a_question() {
     let site = shop().await;
     let question = format!("{TRACE}/delete");
     let asked = site.get(&question).await;
-    asked.check(200, "Delete trace refund?").check(200, "3 observations and 1 scores");
+    asked.check(200, "Delete trace refund?").check(200, "3 observations and 1 score");
     let gone = site.post(&question, &question, "sure=yes").await;
     gone.leads_to("/project/shop/traces?done=deleted-1");
     site.get("/project/shop/traces?done=deleted-1").await.check(200, "1 trace deleted");

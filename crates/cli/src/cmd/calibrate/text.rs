@@ -1,3 +1,4 @@
+use ratchet_core::counted::counted;
 use ratchet_core::id::SessionId;
 use ratchet_core::money::Money;
 use ratchet_core::quality::calibration::advice;
@@ -324,7 +325,7 @@ fn unfinished(outcome: RunOutcome, failed: &[(SessionId, String)]) -> String {
 fn drift(found: &Found) -> String {
     let mut text = String::new();
     if let Some(sat) = &found.sat {
-        text += &format!("\nPanel scored: {} sessions.\n", sat.sessions.len());
+        text += &format!("\nPanel scored: {}.\n", counted(sat.sessions.len(), "session"));
         text += &unfinished(sat.outcome, &sat.failed);
     }
     for panel in &found.drift {

@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 
 use ratchet_core::chat::transcript_view::{best_known, in_words};
+use ratchet_core::counted::counted;
 use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
 use serde_json::Value;
@@ -164,7 +165,7 @@ impl Call {
             (false, 0) => "ok".to_owned(),
             (false, 1) if said.len() <= LINE_BYTES / 2 => plain_line(said),
             (false, 1) => format!("{} characters", said.chars().count()),
-            (false, lines) => format!("{lines} lines"),
+            (false, lines) => counted(lines, "line"),
         };
         if let Some(nanos) = outcome.nanos {
             text.push_str(&format!(" · {}", duration(nanos / 1_000_000)));

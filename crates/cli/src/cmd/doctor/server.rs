@@ -1,3 +1,4 @@
+use ratchet_core::counted::counted;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::ratchet::RatchetClient;
 use ratchet_server::api::status::StatusView;
@@ -23,7 +24,8 @@ pub(super) async fn checks(server: &RatchetClient, now: Timestamp) -> Vec<Check>
 fn judge(status: &StatusView, our_version: &str, now: Timestamp) -> Vec<Check> {
     let StatusView { version, projects, queue_depth, telemetry_bytes, .. } = status;
     let work = format!("{queue_depth} batches waiting to be written");
-    let data = format!("{projects} projects, {} of telemetry", bytes_text(*telemetry_bytes));
+    let data =
+        format!("{}, {} of telemetry", counted(*projects, "project"), bytes_text(*telemetry_bytes));
     let space = status.disk_free.zip(status.disk_reserve);
     let space =
         space.map(|(free, reserve)| judge_space(DiskSpace { free, reserve }, *telemetry_bytes));

@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use ratchet_core::counted::counted;
 use ratchet_core::gate::bounds::Bounds;
 use ratchet_core::gate::explain::{explain, percent, points};
 use ratchet_core::gate::flip::FlipKind;
@@ -41,7 +42,7 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
 /// What the gate will be able to see, before it runs.
 pub(super) fn plan(plan: &GatePlanView, args: &GateArgs) -> String {
     let trials = plan.items * usize::try_from(args.repeats).unwrap_or(1);
-    let mut text = format!("{} items, {trials} trials", plan.items);
+    let mut text = format!("{}, {}", counted(plan.items, "item"), counted(trials, "trial"));
     let drop = plan.smallest_drop.map(|drop| format!("{:.1} points", drop * 100.0));
     match (&plan.no_baseline, drop) {
         (None, Some(drop)) => text += &format!("; smallest detectable drop: {drop}"),
@@ -87,8 +88,8 @@ pub(super) fn text(gate: &GateView, with_reasons: bool) -> String {
     }
     if let Some(found) = &report.corrections {
         text += &format!(
-            "{} items corrected by people; without corrections: {}, accuracy {}\n",
-            found.items,
+            "{} corrected by people; without corrections: {}, accuracy {}\n",
+            counted(found.items, "item"),
             found.verdict_without.as_str(),
             percent(found.accuracy_without)
         );

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use clap::Args;
+use ratchet_core::counted::counted;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::LangfuseClient;
 use ratchet_remote::langfuse::rows::{self, RowEvent, RowRecord};
@@ -181,7 +182,7 @@ impl<'a> RowImporter<'a> {
     fn count_row(&mut self) {
         self.report.rows += 1;
         if self.report.rows.is_multiple_of(STEP) {
-            eprintln!("{} rows", self.report.rows);
+            eprintln!("{}", counted(self.report.rows, "row"));
         }
     }
 }
@@ -205,8 +206,12 @@ impl RowReport {
         }
         let verb = if self.preview.is_empty() { "recorded" } else { "would import" };
         text += &format!(
-            "{verb} {traces} traces, {observations} observations and {scores} scores of \
-             {rows} rows; {bad} invalid rows skipped\n"
+            "{verb} {}, {} and {} of {}; {} skipped\n",
+            counted(*traces, "trace"),
+            counted(*observations, "observation"),
+            counted(*scores, "score"),
+            counted(*rows, "row"),
+            counted(*bad, "invalid row")
         );
         text
     }

@@ -1,3 +1,4 @@
+use ratchet_core::counted::counted;
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::notations::Notations;
 use ratchet_core::judge::session_timeline::{self, TimelineAction, TimelineEvent};
@@ -35,11 +36,12 @@ pub(super) async fn of(
     let failed = calls.iter().filter(|call| call.failed()).count();
     let asks = moves.iter().filter(|it| matches!(it.act, TimelineAction::UserSays(_))).count();
     Ok(format!(
-        "Task: {}\n\n{} traces, {asks} user messages, {} tool calls, {failed} failed\n\n\
+        "Task: {}\n\n{}, {}, {}, {failed} failed\n\n\
          Final output: {}\n",
         said(asked),
-        evidence.traces.len(),
-        calls.len(),
+        counted(evidence.traces.len(), "trace"),
+        counted(asks, "user message"),
+        counted(calls.len(), "tool call"),
         said(ended),
     ))
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 use csv::ReaderBuilder;
+use ratchet_core::counted::counted;
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::quality::label::Label;
 use ratchet_core::quality::label::table::{LabelColumns, LabelDefaults, written};
@@ -65,7 +66,11 @@ pub(super) async fn import(args: &ImportArgs) -> anyhow::Result<Outcome> {
             }
             Ok(read.len())
         });
-    print(&format!("{} labels saved in the dataset {}\n", count.await?, args.at.dataset))?;
+    print(&format!(
+        "{} saved in the dataset {}\n",
+        counted(count.await?, "label"),
+        args.at.dataset
+    ))?;
     Ok(Outcome::Done)
 }
 
@@ -120,6 +125,6 @@ pub(super) async fn export(args: &ExportArgs) -> anyhow::Result<Outcome> {
     }
     std::fs::write(&args.file, table)
         .with_context(|| format!("cannot write {}", args.file.display()))?;
-    print(&format!("{count} labels exported to {}\n", args.file.display()))?;
+    print(&format!("{} exported to {}\n", counted(count, "label"), args.file.display()))?;
     Ok(Outcome::Done)
 }

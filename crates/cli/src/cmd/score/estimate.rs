@@ -1,3 +1,4 @@
+use ratchet_core::counted::counted;
 use ratchet_core::judge::judge_prompt::{JudgingEstimate, PricedJudge};
 use ratchet_core::money::Money;
 use ratchet_core::record::price::PriceTable;
@@ -77,9 +78,12 @@ impl EstimateView {
             })
             .collect();
         format!(
-            "{sessions} sessions in {chunks} chunks, {calls} calls: about {input_tokens} tokens in ({with_cache} \
+            "{} in {}, {}: about {input_tokens} tokens in ({with_cache} \
              at full price with a cache), {output_tokens} out\n\n{}\nnext: the same command with \
              --judge and without --estimate; --max-cost bounds it\n",
+            counted(*sessions, "session"),
+            counted(*chunks, "chunk"),
+            counted(*calls, "call"),
             print::table(["JUDGE", "PRICE", "WITH CACHE", "BATCH"], &rows)
         )
     }

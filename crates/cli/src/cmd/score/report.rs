@@ -3,6 +3,7 @@ mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ratchet_core::counted::{counted, noun_of};
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::{OVERALL, Rubric};
 use ratchet_core::quality::synthesis::JudgeVersion;
@@ -255,7 +256,7 @@ pub(super) fn detail(view: &ScoringView) -> String {
             let evidence = about["evidence"].as_array().filter(|numbers| !numbers.is_empty());
             let evidence = evidence.map_or_else(String::new, |numbers| {
                 let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
-                format!(" (traces {})", numbers.join(", "))
+                format!(" ({} {})", noun_of(numbers.len(), "trace"), numbers.join(", "))
             });
             text += &format!("  {name:20}  {bar}  {score}\n      {why}{evidence}\n");
         }
@@ -267,13 +268,17 @@ pub(super) fn detail(view: &ScoringView) -> String {
 fn summary(view: &ScoringView) -> String {
     let Counts { scored, skipped, failed, calls, repeated } = view.counts;
     let all = scored + skipped + failed;
-    let mut text = format!("scored {scored} of {all} sessions, skipped {skipped}, failed {failed}");
+    let mut text = format!(
+        "scored {scored} of {}, skipped {skipped}, failed {failed}",
+        counted(all, "session")
+    );
     if calls > 0 {
         let (mark, note) = match view.approximate_cost {
             0.0 => ("", String::new()),
             part => ("≈", format!(" (${part:.4} of it approximate: no usage reported)")),
         };
-        text += &format!("; {calls} calls of {} for {mark}${:.4}{note}", view.judge, view.cost);
+        let calls = counted(calls, "call");
+        text += &format!("; {calls} of {} for {mark}${:.4}{note}", view.judge, view.cost);
     }
     if repeated > 0 {
         text += &format!(", {repeated} of them started by an interrupted run");

@@ -221,6 +221,8 @@ impl Check<'_> {
         for issue in synthesis.list("issues") {
             self.issue(Part::of("issue", issue));
         }
+        let coding = synthesis.list("coding_agents");
+        assert_eq!(coding, [json!("claude-code")], "the only one that edits files");
         synthesis.all_checked();
     }
 
@@ -402,7 +404,7 @@ impl Check<'_> {
         suggestion.all_checked();
     }
 
-    /// `12 sessions below 0.7: TITLE`, or `DIMENSION: mean 0.48 over 140 sessions`.
+    /// `12 sessions below 0.7: TITLE`, or `mean 0.48 over 140 sessions`.
     fn reason(&self, statement: &str, dimension: &str, synthesis: &Value) {
         if let Some((count, title)) = statement.split_once(" sessions below 0.7: ") {
             let issues = synthesis["issues"].as_array().unwrap();
@@ -412,7 +414,7 @@ impl Check<'_> {
         }
         let values = &self.values(dimension, self.week);
         let (mean, n) = (mean(values), values.len());
-        assert_eq!(statement, format!("{dimension}: mean {mean:.2} over {n} sessions"));
+        assert_eq!(statement, format!("mean {mean:.2} over {n} sessions"));
     }
 
     fn metric(&self, mut metric: Part) {

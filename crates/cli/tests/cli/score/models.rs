@@ -126,5 +126,5 @@ fn an_estimate_asks_nobody() {
     }
     assert!(model.requests().is_empty());
     let text = ok(judged(data.path(), &model, &["--estimate"]));
-    assert!(text.contains("1 sessions in 1 chunks, 1 calls"), "{text}");
+    assert!(text.contains("1 session in 1 chunk, 1 call"), "{text}");
 }

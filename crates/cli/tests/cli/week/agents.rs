@@ -21,6 +21,7 @@ fn session(agent: &str, environment: &str, release: &str, (hour, score): (u32, f
         json!({
             "id": format!("{id}-{turn}"), "timestamp": at(turn), "name": agent, "sessionId": id,
             "userId": format!("user-{}", hour % 5), "release": release,
+            "tags": if hour % 3 == 0 { json!(["vip"]) } else { json!([]) },
             "environment": environment, "input": format!("Where is my order {hour}?"),
         })
     };
@@ -112,11 +113,13 @@ fn a_report_on_a_part_is_not_stored_and_a_whole_one_is_a_file() {
 #[test]
 fn a_part_of_a_week_on_another_server_is_that_of_its_folder() {
     let folder = two_weeks();
-    let parts: [&[&str]; 4] = [
+    let parts: [&[&str]; 6] = [
         &["--agent", "coder"],
         &["--environment", "prod"],
         &["--agent", "support-bot", "--release", "2.4.1"],
         &["--user", "user-3"],
+        &["--tag", "vip"],
+        &["--agent", "support-bot", "--environment", "prod", "--tag", "vip"],
     ];
     let read = |launch: Launch| -> Value { serde_json::from_str(&done(launch)).unwrap() };
     let here = parts.map(|part| read(week(folder.path(), part).arg("--json")));

@@ -39,7 +39,7 @@ fn a_schedule_of_scoring_leaves_scores_and_no_report() {
     let add = ["schedule", "add", "nightly", "--job", "score", "--judge", "offline"];
     done(ask(&running, &add));
     let ran = done(ask(&running, &["schedule", "run", "nightly"]));
-    assert!(ran.contains("1 sessions scored"), "{ran}");
+    assert!(ran.contains("1 session scored"), "{ran}");
     let scores = stored(&running, "recent");
     assert!(scores.iter().any(|score| score["name"] == "overall_quality"), "{scores:?}");
     assert!(scores.iter().all(|score| score["metadata"]["judge"] == "offline"), "{scores:?}");

@@ -266,7 +266,7 @@ fn a_schedule_keeps_its_judge_rubric_and_budget_and_runs_by_them() {
         let expected = (&json!(judge), &json!("plain"), &json!(2.5));
         assert_eq!((&made["judge"], &made["rubric"], &made["maxCost"]), expected);
         let ran = done(asking(schedule(data, &["run", "ours"]), &model));
-        assert!(ran.contains("1 sessions scored for $0."), "{ran}");
+        assert!(ran.contains("1 session scored for $0."), "{ran}");
         let history: Value =
             serde_json::from_str(&done(schedule(data, &["history", "ours"]))).unwrap();
         assert_eq!(history[0]["outcome"], "done", "{history}");
@@ -292,7 +292,7 @@ fn a_connection_that_leads_inside_is_asked_only_where_settings_allow_it() {
     // What the environment names is the operator's own choice.
     done(strict(&["add", "own", "--zone", "UTC", "--judge", "anthropic", "--rubric", "plain"]));
     let ran = done(asking(strict(&["run", "own"]), &model));
-    assert!(ran.contains("1 sessions scored"), "{ran}");
+    assert!(ran.contains("1 session scored"), "{ran}");
 }
 
 #[test]

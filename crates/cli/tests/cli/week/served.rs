@@ -71,7 +71,7 @@ fn schedules_of_a_server_are_added_switched_run_and_removed_while_it_is_up() {
     let made = read(&done(schedule(&add)));
     assert_eq!((&made["zone"], &made["maxCost"]), (&"UTC".into(), &1.0.into()), "{made}");
     assert!(done(schedule(&["pause", "ours"])).contains("paused"));
-    assert!(done(schedule(&["run", "ours"])).contains("1 sessions scored"), "paused ones, too");
+    assert!(done(schedule(&["run", "ours"])).contains("1 session scored"), "paused ones, too");
     assert!(done(schedule(&["resume", "ours"])).contains(" on "));
     let history = read(&done(schedule(&["history", "ours", "--json"])));
     assert_eq!(history[0]["outcome"], "done", "{history}");

@@ -8,7 +8,7 @@ use CallOutcome::{Failed, Passed, Unknown};
 use UserRole::{Note, Result as Reported};
 
 /// Results in the order of the entries.
-const RESULTS: [(&str, &str, CallOutcome); 29] = [
+pub(crate) const RESULTS: [(&str, &str, CallOutcome); 29] = [
     ("Claude Code", "Exit code 1\nboom", Failed),
     ("Claude Code", "<tool_use_error>File has not been read yet.</tool_use_error>", Failed),
     ("mini-SWE-agent", "<returncode>0</returncode>\n<output>\nok\n</output>", Passed),
@@ -49,7 +49,7 @@ const RESULTS: [(&str, &str, CallOutcome); 29] = [
 ];
 
 /// Messages in the role of the user in the order of the entries.
-const USER_ROLES: [(&str, UserRole); 20] = [
+pub(crate) const USER_ROLES: [(&str, UserRole); 20] = [
     ("<command-name>/clear</command-name>", Note),
     ("<returncode>0</returncode>\n<output></output>", Reported),
     ("Format error:\n\nPlease always provide EXACTLY ONE action in triple backticks.", Note),

@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::detectors::{Detection, Detections, ToolCalls};
 use super::file::{ScoringParameters, Weighing};
 use super::signals::{Signal, SignalSet};
+use crate::counted::counted;
 use crate::judge::rubric::{Dimension, Grade, Scale};
 use crate::judge::verdict::{Finding, Judgement};
 
@@ -116,8 +117,7 @@ pub(super) fn calls(detections: &Detections) -> String {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let noun = if *count == 1 { "tool call" } else { "tool calls" };
-    format!("{count} {noun} ({}{more})", named.join(", "))
+    format!("{} ({}{more})", counted(*count, "tool call"), named.join(", "))
 }
 
 fn describe(cause: &Cause<'_>) -> String {

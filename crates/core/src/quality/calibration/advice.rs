@@ -1,3 +1,4 @@
+use crate::counted::noun_of;
 use crate::stats::undefined::Undefined;
 
 use super::{Agreement, Calibration, MIN_LABELS, ThresholdResult};
@@ -18,7 +19,7 @@ pub fn advice(calibration: &Calibration) -> String {
     let labels = calibration.overall.pairs.len();
     if labels < MIN_LABELS {
         let more = MIN_LABELS - labels;
-        let sessions = if more == 1 { "session" } else { "sessions" };
+        let sessions = noun_of(more, "session");
         return format!(
             "Do not rely on the judge's scores yet: {labels} of {MIN_LABELS} labels needed. \
              Label {more} more {sessions}."

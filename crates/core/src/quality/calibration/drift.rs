@@ -8,9 +8,10 @@ use crate::stats::{bounded, float, power};
 
 use super::{Marks, Statistic};
 
-/// The minimum number of sessions judged both times. With fewer, scores that all move in the same
-/// direction can still be chance, once that is asked of many dimensions in every week.
-pub const MIN_PAIRS: usize = 12;
+/// The minimum number of sessions judged both times. All sign changes of ten are tried: where all move
+/// in the same direction, in one dimension or in all, p is 2 in 1,024, below the weekly level. With
+/// nine it never is. A panel has more ([`super::panel::SIZE`]), so that it can lose some.
+pub const MIN_PAIRS: usize = 10;
 /// The range of differences of two scores.
 const DIFFERENCES: std::ops::RangeInclusive<f64> = -1.0..=1.0;
 /// Scores that differ by less are equal.

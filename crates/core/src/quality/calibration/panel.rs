@@ -1,9 +1,10 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::counted::counted;
 use crate::id::SessionId;
 use crate::judge::rubric::{OVERALL, Rubric};
 use crate::quality::label::{LabelItem, item_id};
@@ -14,7 +15,7 @@ use super::drift::{Drift, Judged, MIN_PAIRS, drift};
 
 /// The dataset that stores judges' verdicts on the panel.
 pub const DATASET: &str = "judge-panel";
-/// The number of sessions in a panel.
+/// The number of sessions in a new panel.
 pub const SIZE: usize = 12;
 
 /// A judge's verdict on one panel session in one week.
@@ -41,7 +42,8 @@ pub struct PanelKey {
     pub fingerprint: String,
 }
 
-/// The drift of a judge since the first panel of its newest version.
+/// The drift of a judge since the baseline of its newest version: the first week with enough sessions
+/// that were judged in the newest week too.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PanelDrift {
     pub who: PanelKey,
@@ -116,10 +118,10 @@ impl DriftAlert {
             Some(moved) => format!("{} in {moved} of {n}", self.way()),
             None => format!("n = {n}"),
         };
-        let missing = self.missing.filter(|missing| *missing > 0).map(|missing| {
-            let sessions = if missing == 1 { "session" } else { "sessions" };
-            format!(", {missing} {sessions} of the panel missing")
-        });
+        let missing = self
+            .missing
+            .filter(|missing| *missing > 0)
+            .map(|missing| format!(", {} of the panel missing", counted(missing, "session")));
         let (least, missing) = (least.unwrap_or_default(), missing.unwrap_or_default());
         format!("{} ({moved}{p}{least}{missing})", signed(*change))
     }
@@ -138,7 +140,12 @@ impl PanelDrift {
     /// known from.
     pub fn standing(&self) -> String {
         if self.first == self.newest {
-            return format!("first run, on {} sessions", self.members);
+            let members = counted(self.members, "session");
+            let first = format!("first run, on {members}");
+            return match self.members < MIN_PAIRS {
+                true => format!("{first} of {MIN_PAIRS} needed; {}", self.remedy()),
+                false => first,
+            };
         }
         let standing = match self.compared {
             compared if compared < MIN_PAIRS => {
@@ -146,13 +153,25 @@ impl PanelDrift {
             }
             compared => format!("steady on {compared} sessions"),
         };
-        match self.members.saturating_sub(self.compared) {
-            0 => standing,
-            missing => {
-                let members = self.members;
+        let standing = match (self.members.saturating_sub(self.compared), self.members) {
+            (0, _) => standing,
+            (1, members) => format!("{standing}; 1 of {members} is gone or could not be judged"),
+            (missing, members) => {
                 format!("{standing}; {missing} of {members} are gone or could not be judged")
             }
+        };
+        match self.compared < MIN_PAIRS {
+            true => format!("{standing}; {}", self.remedy()),
+            false => standing,
         }
+    }
+
+    /// Says how a panel that is too small gets large enough.
+    fn remedy(&self) -> String {
+        format!(
+            "once {MIN_PAIRS} sessions that are still recorded have labels (`ratchet label`), the \
+             next run starts a new panel of them"
+        )
     }
 
     /// Returns the alerts, if there are any.
@@ -213,8 +232,8 @@ impl PanelVerdict {
     }
 }
 
-/// Returns the drift of each judge since the first panel of its newest version: scores of other
-/// versions differ for a known reason.
+/// Returns the drift of each judge since the baseline of its newest version: scores of other versions
+/// differ for a known reason.
 pub fn drifts(verdicts: &[PanelVerdict]) -> Vec<PanelDrift> {
     let mut by_judge: BTreeMap<&PanelKey, Vec<&PanelVerdict>> = BTreeMap::new();
     for verdict in verdicts {
@@ -227,15 +246,17 @@ pub fn drifts(verdicts: &[PanelVerdict]) -> Vec<PanelDrift> {
             let judged = weeks.entry(&verdict.week).or_default();
             judged.insert(verdict.session.clone(), verdict.marks.clone());
         }
-        let (first, then) = weeks.first_key_value()?;
         let (newest, now) = weeks.last_key_value()?;
+        // A panel that lost too many sessions was followed by another one.
+        let is_comparable = |(_, then): &(&&str, &Judged)| common(then, now) >= MIN_PAIRS;
+        let baseline = weeks.iter().find(is_comparable);
+        let (first, then) = baseline.or_else(|| weeks.first_key_value())?;
         let names = then.values().flat_map(BTreeMap::keys).filter(|name| *name != OVERALL);
         let mut names: Vec<String> = names.cloned().collect();
         names.sort();
         names.dedup();
         names.insert(0, OVERALL.to_owned());
-        let is_compared = |session: &&SessionId| now.contains_key(*session);
-        let (members, compared) = (then.len(), then.keys().filter(is_compared).count());
+        let (members, compared) = (then.len(), common(then, now));
         // A week compared with itself shows nothing.
         let now = if first == newest { &Judged::new() } else { now };
         let drifts = drift(&names, then, now);
@@ -243,6 +264,11 @@ pub fn drifts(verdicts: &[PanelVerdict]) -> Vec<PanelDrift> {
         Some(PanelDrift { who: who.clone(), version, first, newest, members, compared, drifts })
     };
     by_judge.into_iter().filter_map(of).collect()
+}
+
+/// The number of sessions that were judged in both weeks.
+fn common(then: &Judged, now: &Judged) -> usize {
+    then.keys().filter(|session| now.contains_key(*session)).count()
 }
 
 /// The version that judged most sessions of the newest week.
@@ -264,13 +290,29 @@ pub fn alerts(verdicts: &[PanelVerdict], weeks: RangeInclusive<&str>) -> Vec<Dri
     drifts.iter().filter(is_new).flat_map(PanelDrift::alerts).collect()
 }
 
-/// Returns the sessions of a judge's panel: those it judged first, or else the first of `others`.
-pub fn members(verdicts: &[PanelVerdict], who: &PanelKey, others: &[SessionId]) -> Vec<SessionId> {
-    let own = || verdicts.iter().filter(|verdict| verdict.who == *who);
-    let Some(first) = own().map(|verdict| &verdict.week).min() else {
-        return others.iter().take(SIZE).cloned().collect();
-    };
-    own().filter(|verdict| verdict.week == *first).map(|verdict| verdict.session.clone()).collect()
+/// Returns the sessions of a judge's panel: those of the first week of which enough are still
+/// recorded. Where there is none, a new panel starts with the first of `labelled`, if they are enough,
+/// or if there was no panel before. Otherwise what is left of the first one goes on.
+///
+/// `labelled` are sessions that are still recorded.
+pub fn members(
+    verdicts: &[PanelVerdict],
+    who: &PanelKey,
+    recorded: &BTreeSet<SessionId>,
+    labelled: &[SessionId],
+) -> Vec<SessionId> {
+    let mut weeks: BTreeMap<&str, BTreeSet<&SessionId>> = BTreeMap::new();
+    for verdict in verdicts.iter().filter(|verdict| verdict.who == *who) {
+        let left = weeks.entry(&verdict.week).or_default();
+        left.extend(recorded.get(&verdict.session));
+    }
+    let enough = weeks.values().find(|left| left.len() >= MIN_PAIRS);
+    let is_new = enough.is_none() && (weeks.is_empty() || labelled.len() >= MIN_PAIRS);
+    if is_new {
+        return labelled.iter().take(SIZE).cloned().collect();
+    }
+    let left = enough.or_else(|| weeks.values().next());
+    left.into_iter().flatten().map(|session| (*session).clone()).collect()
 }
 
 #[cfg(test)]
@@ -335,9 +377,17 @@ mod tests {
             drifts(&all.concat()).remove(0)
         };
         assert_eq!(of(12, 12, 0.5).standing(), "steady on 12 sessions");
-        let few = "cannot tell (11 of 12 sessions needed); 1 of 12 are gone or could not be judged";
-        assert_eq!(of(12, 11, 0.9).standing(), few);
-        assert_eq!(of(12, 11, 0.9).alerts(), []);
+        let one = "steady on 11 sessions; 1 of 12 is gone or could not be judged";
+        assert_eq!(of(12, 11, 0.5).standing(), one);
+        let few = "cannot tell (9 of 10 sessions needed); 3 of 12 are gone or could not be judged; \
+                   once 10 sessions that are still recorded have labels (`ratchet label`), the \
+                   next run starts a new panel of them";
+        assert_eq!(of(12, 9, 0.9).standing(), few);
+        assert_eq!(of(12, 9, 0.9).alerts(), []);
+        // What is left is enough for an alarm, at the same level.
+        let [alert] = of(12, 10, 0.9).alerts().try_into().unwrap();
+        assert_eq!((alert.n, alert.missing), (10, Some(2)));
+        assert!(alert.p.is_some_and(|p| p <= crate::quality::synthesis::WEEKLY_LEVEL), "{alert:?}");
         let [alert] = of(15, 13, 0.9).alerts().try_into().unwrap();
         assert!(alert.words().contains(", 2 sessions of the panel missing)"), "{}", alert.words());
         let alone = drifts(&week("2026-11-01", 0..12, 0.5)).remove(0);
@@ -363,13 +413,35 @@ mod tests {
     }
 
     #[test]
-    fn a_panel_stays_the_same() {
-        let others: Vec<_> = (0..30).map(|n| SessionId::parse(&format!("o{n}")).unwrap()).collect();
+    fn a_panel_stays_the_same_while_enough_of_it_is_left() {
+        let id = |name: &str| SessionId::parse(name).unwrap();
+        let labelled: Vec<_> = (0..30).map(|n| id(&format!("o{n}"))).collect();
         let who = verdict(0, "2026-11-01", 0.5).who;
-        assert_eq!(members(&[], &who, &others).len(), SIZE);
-        let judged_before = [verdict(1, "2026-11-01", 0.5), verdict(2, "2026-11-08", 0.5)];
-        let member_ids: Vec<String> =
-            members(&judged_before, &who, &others).iter().map(ToString::to_string).collect();
-        assert_eq!(member_ids, ["s1"]);
+        let mut judged: Vec<_> = (0..12).map(|n| verdict(n, "2026-11-01", 0.5)).collect();
+        let left = |count: usize| (0..count).map(|n| id(&format!("s{n}"))).collect();
+        let drawn =
+            |judged: &[PanelVerdict], count: usize, labelled: &[SessionId]| -> Vec<String> {
+                let members = members(judged, &who, &left(count), labelled);
+                members.iter().map(ToString::to_string).collect()
+            };
+        assert_eq!(drawn(&[], 0, &labelled).len(), SIZE);
+        assert_eq!(drawn(&[], 0, &labelled[..5]).len(), 5, "what there is");
+        assert_eq!(drawn(&judged, 12, &labelled).len(), 12);
+        assert!(drawn(&judged, 10, &labelled).iter().all(|session| session.starts_with('s')));
+        assert_eq!(drawn(&judged, 9, &labelled[..9]).len(), 9, "nothing better is there");
+        let new = drawn(&judged, 9, &labelled);
+        assert_eq!((new.len(), new[0].as_str()), (SIZE, "o0"));
+        // The new panel has a baseline of its own.
+        let with = |week: &str, mark: f64| -> Vec<PanelVerdict> {
+            let of = |name: &String| PanelVerdict { session: id(name), ..verdict(0, week, mark) };
+            new.iter().map(of).collect()
+        };
+        judged.extend(with("2026-11-08", 0.7));
+        assert_eq!(drifts(&judged)[0].standing(), "first run, on 12 sessions");
+        judged.extend(with("2026-11-15", 0.7));
+        assert_eq!(drifts(&judged)[0].first, "2026-11-08");
+        assert_eq!(drifts(&judged)[0].standing(), "steady on 12 sessions");
+        judged.extend(with("2026-11-22", 0.9));
+        assert_eq!(drifts(&judged)[0].alerts().len(), 1);
     }
 }

@@ -2,10 +2,11 @@ use std::collections::BTreeMap;
 
 use super::terminal::{also_words, share_words};
 use super::{
-    MAX_SHOWN, SessionCard, WeekReport, advice_words, agent_words, change_words, counted,
-    early_trend, interval_words, issues_of_words, judge_words, met_word, missing_changes,
-    reading_words, standings, target_words, trend_words,
+    MAX_SHOWN, SessionCard, WeekReport, advice_words, agent_words, change_words, early_trend,
+    interval_words, issues_of_words, judge_words, met_word, missing_changes, reading_words,
+    standings, target_words, trend_words,
 };
+use crate::counted::counted;
 use crate::quality::success_metrics::Reading;
 use crate::quality::suggestion::Suggestion;
 use crate::quality::synthesis::{
@@ -37,8 +38,8 @@ pub(super) fn text(report: &WeekReport) -> String {
     out.push_str(&agents(report));
     out.push_str(&table(report));
     out.push_str(&days(report));
-    out.push_str(&outliers("Low outliers", &report.synthesis.poor, report));
-    out.push_str(&outliers("High outliers", &report.synthesis.excellent, report));
+    out.push_str(&outliers(("Low outliers", "below 0.5"), &report.synthesis.poor, report));
+    out.push_str(&outliers(("High outliers", "above 0.85"), &report.synthesis.excellent, report));
     out.push_str(&issues(report));
     if !report.suggestions.is_empty() {
         out.push_str("\n## Suggestions\n");
@@ -87,7 +88,8 @@ fn agents(report: &WeekReport) -> String {
             escaped(&agent_words(agent.agent.as_deref())),
             escaped(&agent.environment),
             agent.sessions,
-            agent.users,
+            // No trace need name its user.
+            if agent.users > 0 { agent.users.to_string() } else { "–".to_owned() },
             mean(agent.overall.marks),
             agent.overall.marks.map(|marks| interval_words(marks.interval)).unwrap_or_default(),
             change_cell(report, &agent.overall.change, ""),
@@ -208,7 +210,7 @@ fn table(report: &WeekReport) -> String {
     std::iter::once(head).chain(rows).chain(notes).collect()
 }
 
-fn outliers(title: &str, outliers: &[Outlier], report: &WeekReport) -> String {
+fn outliers((title, bound): (&str, &str), outliers: &[Outlier], report: &WeekReport) -> String {
     if outliers.is_empty() {
         return String::new();
     }
@@ -226,7 +228,7 @@ fn outliers(title: &str, outliers: &[Outlier], report: &WeekReport) -> String {
         let reason = reason.unwrap_or_default();
         format!("- {:.2}{agent}{request} (session {session}){reason}\n", outlier.overall)
     };
-    let head = format!("\n## {title} ({})\n\n", outliers.len());
+    let head = format!("\n## {title} ({}, {bound})\n\n", outliers.len());
     let rest = outliers.len().saturating_sub(MAX_SHOWN);
     let rest = (rest > 0).then(|| format!("- {rest} more\n"));
     let lines = outliers.iter().take(MAX_SHOWN).map(line);

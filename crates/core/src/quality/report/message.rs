@@ -1,8 +1,7 @@
 use serde_json::json;
 
-use super::{
-    WeekReport, agent_words, change_words, counted, interval_words, judge_words, trend_words,
-};
+use super::{WeekReport, agent_words, change_words, interval_words, judge_words, trend_words};
+use crate::counted::counted;
 use crate::message::{Message, MessageLine, MessageSection};
 use crate::quality::synthesis::{AgentStats, Change, DimensionStats, Trend};
 

@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use crate::counted::counted;
 use crate::quality::synthesis::RecordedFacts;
 
 /// The part of a project that a report is about; all of it where nothing is named.
@@ -74,7 +75,7 @@ pub fn left_out_words(left_out: &[LeftOut]) -> Option<String> {
     let parts: Vec<String> = left_out
         .iter()
         .filter(|one| one.sessions > 0)
-        .map(|one| format!("{} {}", super::counted(one.sessions, "session"), one.reason))
+        .map(|one| format!("{} {}", counted(one.sessions, "session"), one.reason))
         .collect();
     (!parts.is_empty()).then(|| format!("Left out: {}.", parts.join("; ")))
 }

@@ -1,4 +1,5 @@
-use super::{WeekReport, counted, left_out_words};
+use super::{WeekReport, left_out_words};
+use crate::counted::counted;
 use crate::environment::DEFAULT_ENVIRONMENT;
 use crate::quality::synthesis::{AgentStats, Basis, Change, OVERALL, Succession, WeekFinding};
 

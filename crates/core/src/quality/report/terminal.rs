@@ -1,8 +1,9 @@
 use super::text_table::{self, fit, wrapped};
 use super::{
-    LeftOut, MAX_SHOWN, TextDetail, WeekReport, advice_words, counted, issues_of_words,
-    judge_words, met_word, reading_words, target_words,
+    LeftOut, MAX_SHOWN, TextDetail, WeekReport, advice_words, issues_of_words, judge_words,
+    met_word, reading_words, target_words,
 };
+use crate::counted::counted;
 use crate::quality::success_metrics::{Reading, SuccessMetric};
 use crate::quality::suggestion::Suggestion;
 use crate::quality::synthesis::{CommonIssue, IssueShare, Outlier};
@@ -24,8 +25,13 @@ pub(super) fn text(report: &WeekReport, detail: TextDetail) -> String {
     out.push_str(&text_table::agents(report, detail));
     out.extend(text_table::days(&report.synthesis.days));
     out.push_str(&text_table::dimensions(report, detail));
-    out.push_str(&outliers("Low outliers", &report.synthesis.poor, report, detail));
-    out.push_str(&outliers("High outliers", &report.synthesis.excellent, report, detail));
+    out.push_str(&outliers(("Low outliers", "below 0.5"), &report.synthesis.poor, report, detail));
+    out.push_str(&outliers(
+        ("High outliers", "above 0.85"),
+        &report.synthesis.excellent,
+        report,
+        detail,
+    ));
     out.push_str(&issues(report, detail));
     out.push_str(&suggestions(report, detail));
     out.push_str(&success(report));
@@ -67,7 +73,12 @@ pub(super) fn more(all: usize, shown: usize, detail: TextDetail) -> String {
     }
 }
 
-fn outliers(title: &str, outliers: &[Outlier], report: &WeekReport, detail: TextDetail) -> String {
+fn outliers(
+    (title, bound): (&str, &str),
+    outliers: &[Outlier],
+    report: &WeekReport,
+    detail: TextDetail,
+) -> String {
     if outliers.is_empty() {
         return String::new();
     }
@@ -90,7 +101,8 @@ fn outliers(title: &str, outliers: &[Outlier], report: &WeekReport, detail: Text
         lines.lines().map(|line| one_line(line) + "\n").collect::<String>()
     };
     let lines: String = outliers.iter().take(shown).map(line).collect();
-    format!("\n{title} ({})\n{lines}{}", outliers.len(), more(outliers.len(), shown, detail))
+    let count = outliers.len();
+    format!("\n{title} ({count}, {bound})\n{lines}{}", more(count, shown, detail))
 }
 
 fn issues(report: &WeekReport, detail: TextDetail) -> String {
@@ -146,7 +158,8 @@ fn suggestions(report: &WeekReport, detail: TextDetail) -> String {
     };
     let line = |suggestion: &Suggestion| {
         let edit: String = suggestion.text.lines().map(|line| wrapped(line, "    ")).collect();
-        let reason = wrapped(&suggestion.reason, "  ");
+        let reason = format!("{}: {}", suggestion.dimension, suggestion.reason);
+        let reason = wrapped(&reason, "  ");
         let title = format!(
             "- [{}] {} ({})",
             suggestion.severity.as_str(),

@@ -286,8 +286,12 @@ struct Given {
 }
 
 /// The name of an agent and what kind of work it does.
-fn agent_line(out: &mut QuotedText, agent: Option<&str>, templates: &Templates) {
-    let kind = match templates.kind(std::iter::once((agent, 1))) {
+fn agent_line(
+    out: &mut QuotedText,
+    agent: Option<&str>,
+    (week, templates): (&Synthesis, &Templates),
+) {
+    let kind = match templates.kind(&week.coding_agents, std::iter::once((agent, 1))) {
         AgentKind::Coding => "changes code",
         AgentKind::Chat => "answers users",
     };
@@ -320,7 +324,7 @@ fn prompt(week: &Synthesis, sessions: &[&SessionMarks], templates: &Templates) -
     for (at, session) in sessions.iter().enumerate() {
         out.line(format_args!("# Session {}: overall {:.2}, id ", at + 1, session.overall));
         out.word(&session.session.to_string(), ID_BYTES);
-        agent_line(&mut out, session.facts.agent.as_deref(), templates);
+        agent_line(&mut out, session.facts.agent.as_deref(), (week, templates));
         let shown = session.marks.iter().filter(|(_, mark)| mark.value < BELOW_TARGET);
         let shown = shown.map(|(name, _)| low::traces(name, session)).max().unwrap_or(1);
         out.line(format_args!("shown by {shown} of its traces"));

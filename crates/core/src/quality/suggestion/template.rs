@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 
 use super::Edit;
@@ -56,6 +58,9 @@ struct File {
     suggestion: Vec<Template>,
 }
 
+/// Words of coding agents of so many letters are whole words.
+const SHORT: usize = 3;
+
 const SHIPPED: &str = include_str!("../../../prompts/suggestions.toml");
 
 impl Templates {
@@ -78,18 +83,34 @@ impl Templates {
         Ok(templates)
     }
 
-    /// Returns the kind of most sessions, by the names of their agents. Agents without a name are
-    /// taken for coding agents, whose instructions are in files.
-    pub fn kind<'a>(&self, agents: impl Iterator<Item = (Option<&'a str>, usize)>) -> AgentKind {
-        let is_coding = |agent: Option<&str>| {
-            let name = agent.map(str::to_lowercase);
-            name.is_none_or(|name| self.coding.iter().any(|word| name.contains(word.as_str())))
-        };
+    /// Returns the kind of most sessions: by what their agents did, as far as it is known, else by
+    /// their names. Agents without a name are taken for coding agents, whose instructions are in
+    /// files.
+    pub fn kind<'a>(
+        &self,
+        coding: &BTreeSet<String>,
+        agents: impl Iterator<Item = (Option<&'a str>, usize)>,
+    ) -> AgentKind {
+        let is_coding =
+            |agent: Option<&str>| agent.is_none_or(|it| coding.contains(it) || self.is_coder(it));
         let (mut coding, mut others) = (0_usize, 0_usize);
         for (agent, sessions) in agents {
             *(if is_coding(agent) { &mut coding } else { &mut others }) += sessions;
         }
         if others > coding { AgentKind::Chat } else { AgentKind::Coding }
+    }
+
+    /// Returns whether a word of a name begins with one of coding agents. Short ones are whole words:
+    /// `hr-answers` and `swedish-support` contain `swe`.
+    fn is_coder(&self, name: &str) -> bool {
+        let name = name.to_lowercase();
+        let has = |known: &String| match known.chars().all(char::is_alphanumeric) {
+            true => name.split(|char: char| !char.is_alphanumeric()).any(|word| {
+                word == known || known.len() > SHORT && word.starts_with(known.as_str())
+            }),
+            false => name.contains(known.as_str()),
+        };
+        self.coding.iter().any(has)
     }
 
     /// Returns the first template for a dimension as a whole.
@@ -141,11 +162,23 @@ mod tests {
     fn a_suggestion_fits_the_kind_of_agent() {
         let templates = Templates::shipped();
         let kind = |agents: &[(&str, usize)]| {
-            templates.kind(agents.iter().map(|(name, sessions)| (Some(*name), *sessions)))
+            templates.kind(
+                &BTreeSet::new(),
+                agents.iter().map(|(name, sessions)| (Some(*name), *sessions)),
+            )
         };
         assert_eq!(kind(&[("claude-code", 3), ("support-bot", 2)]), CODING);
         assert_eq!(kind(&[("support-bot", 3), ("Codex", 2)]), AgentKind::Chat);
-        assert_eq!(templates.kind([(None, 1)].into_iter()), CODING);
+        assert_eq!(templates.kind(&BTreeSet::new(), [(None, 1)].into_iter()), CODING);
+        // A name that happens to contain a word of coding agents, and one that does not.
+        for name in ["hr-answers", "swedish-support", "decoder", "billing"] {
+            assert_eq!(kind(&[(name, 1)]), AgentKind::Chat, "{name}");
+        }
+        for name in ["opencode", "SWE-agent", "my-coder", "claude-code"] {
+            assert_eq!(kind(&[(name, 1)]), CODING, "{name}");
+        }
+        let known = BTreeSet::from(["patchbot".to_owned()]);
+        assert_eq!(templates.kind(&known, [(Some("patchbot"), 1)].into_iter()), CODING);
         for words in ["fail test", "reread file", "token cost", "key leak", "ask partial"] {
             for dimension in ["task_completion", "execution_quality", "tool_mastery"] {
                 let found = templates.for_issue(dimension, words, AgentKind::Chat).unwrap();

@@ -38,7 +38,7 @@ fn a_dimension_under_one_half_is_grave() {
     let found = suggestions(vec![session(1, 0.9, 0.3, ""), session(2, 0.9, 0.4, "")]);
     let [one] = found.as_slice() else { panic!("one, not {found:?}") };
     assert_eq!((one.severity, one.dimension.as_str()), (Severity::High, "tool_mastery"));
-    assert_eq!(one.reason, "tool_mastery: mean 0.35 over 2 sessions");
+    assert_eq!(one.reason, "mean 0.35 over 2 sessions");
 }
 
 #[test]

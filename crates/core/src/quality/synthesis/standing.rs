@@ -216,6 +216,9 @@ impl Change {
     }
 }
 
+/// Deviations below are those of equal marks, but for the last bits.
+const SAME: f64 = 1e-9;
+
 /// The change that a test of so many measures finds with a probability of 80%.
 fn detectable(before: &[f64], this: &[f64], measures: usize) -> Option<f64> {
     let variance_of_mean = |values: &[f64]| {
@@ -223,7 +226,9 @@ fn detectable(before: &[f64], this: &[f64], measures: usize) -> Option<f64> {
         Some(deviation * deviation / float(values.len()))
     };
     let error = (variance_of_mean(before)? + variance_of_mean(this)?).sqrt();
-    Some(power::detectable(error, WEEKLY_LEVEL, measures)).filter(|least| *least > 0.0)
+    // Where all marks are the same, nothing is known about how much they could differ.
+    let is_varied = error > SAME;
+    is_varied.then(|| power::detectable(error, WEEKLY_LEVEL, measures))
 }
 
 impl Trend {

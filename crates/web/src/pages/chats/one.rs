@@ -120,7 +120,7 @@ impl Conversation {
                 @if let Some(why) = &status.why { " " bdi { (one_line(why, 200)) } }
             }
             span data-part="sums" {
-                (figure::grouped(status.turns)) @if status.turns == 1 { " turn, " } @else { " turns, " }
+                (figure::counted(status.turns, "turn")) ", "
                 @if status.is_at_least { "at least " }
                 (figure::cost(Some(status.cost))) " so far, "
                 @if let Some(limit) = self.limit() {

@@ -1,5 +1,6 @@
 use axum::extract::State;
 use maud::{Markup, html};
+use ratchet_core::counted::noun_of;
 use ratchet_store::aggregate::{AggregateDimension, Sums};
 use ratchet_store::query::TimeRange;
 
@@ -36,7 +37,7 @@ pub(super) async fn show(State(web): State<Web>, ctx: RequestContext) -> PageRes
     let shown = gather(&web, &ctx).await?;
     let mut page = Page::new(Section::Dashboards, "Dashboards");
     page.summary = html! {
-        (figure::count(natural(whole.count))) " observations " (ctx.scope.span.within())
+        (figure::count(natural(whole.count))) " " (noun_of(natural(whole.count), "observation")) " " (ctx.scope.span.within())
         @if shown.split.by.is_some() { ", " (shown.split.label) } "."
     };
     page.action = tabs(&ctx, true);
@@ -115,7 +116,7 @@ fn partly(ctx: &RequestContext, shown: &OverviewData, whole: &Sums) -> Markup {
                     Some(agent) => { "Agent " bdi { (agent) } ": only observations" },
                     None => {
                         "Based on the newest " (figure::grouped(natural(shown.now.whole().count)))
-                        " of " (figure::grouped(natural(whole.count))) " observations,"
+                        " of " (figure::counted(natural(whole.count), "observation")) ","
                     },
                 }
                 " since " (figure::when(since, &ctx.time)) " (hourly rollups do not have this dimension). "
@@ -137,8 +138,7 @@ fn known_cost(now: &Sums, stat: Stat, provenance: &str) -> Stat {
 fn figures(ctx: &RequestContext, shown: &OverviewData, before: Option<&Sums>) -> Vec<Stat> {
     let time = &ctx.scope.span.label();
     let now = &shown.now.whole();
-    let n = figure::grouped(natural(now.count));
-    let provenance = format!("n = {n} observations");
+    let provenance = format!("n = {}", figure::counted(natural(now.count), "observation"));
     let one = |label: &str, text: Option<String>, of: fn(&Sums) -> Option<f64>| Stat {
         label: label.to_owned(),
         value: text.map_or_else(
@@ -149,14 +149,14 @@ fn figures(ctx: &RequestContext, shown: &OverviewData, before: Option<&Sums>) ->
         ..Stat::default()
     };
     let calls = shown.calls.whole();
-    let of_calls = format!("n = {} model calls", figure::grouped(natural(calls.count)));
+    let of_calls = format!("n = {}", figure::counted(natural(calls.count), "model call"));
     let latency = |percent: u8| {
         let text = calls.latency.percentile(percent).map(figure::duration);
         latency_stat(&format!("p{percent} model call"), text, &of_calls)
     };
     let traces = &shown.traces;
     let of_traces =
-        format!("n = {} traces{}", figure::grouped(traces.count), traces.note(&ctx.time));
+        format!("n = {}{}", figure::counted(traces.count, "trace"), traces.note(&ctx.time));
     let of_trace = |name: &str, seconds: Option<f64>| {
         latency_stat(name, seconds.map(trace_latency::read_seconds), &of_traces)
     };

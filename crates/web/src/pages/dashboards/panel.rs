@@ -241,8 +241,8 @@ fn trace_latency(ctx: &RequestContext, shown: &OverviewData) -> Markup {
     chart::over_time(&OverTime {
         title: "Trace latency".to_owned(),
         note: format!(
-            "n = {} traces{}, not grouped",
-            figure::grouped(found.count),
+            "n = {}{}, not grouped",
+            figure::counted(found.count, "trace"),
             found.note(&ctx.time)
         ),
         steps: course.names(),

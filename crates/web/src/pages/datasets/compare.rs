@@ -235,7 +235,7 @@ impl Compared {
             |run: &ComparedRun| run.results.values().map(|of| of.trials.len()).sum::<usize>();
         let is_cut = self.runs.iter().any(|run| trials(run) >= MAX_TRIALS);
         html! {
-            (figure::grouped(rows.len() as u64)) @if rows.len() == 1 { " item" } @else { " items" }
+            (figure::counted(rows.len() as u64, "item"))
             @if is_cut { " (newest " (figure::grouped(MAX_TRIALS as u64)) " trials of each run)" }
             ", compared by " bdi { (self.score) } "."
         }

@@ -45,10 +45,8 @@ pub(super) async fn ask_dataset(
         title: format!("Delete dataset {}?", elide(&dataset.name, NAME)),
         lost: html! {
             p {
-                "This also deletes its " (figure::grouped(counts.items))
-                @if counts.items == 1 { " active item" } @else { " active items" }
-                " with all versions, archived ones too, and " (figure::grouped(counts.runs))
-                @if counts.runs == 1 { " run" } @else { " runs" }
+                "This also deletes its " (figure::counted(counts.items, "active item"))
+                " with all versions, archived ones too, and " (figure::counted(counts.runs, "run"))
                 " with their results and scores. Traces of the runs and decisions of gates stay. "
                 "This cannot be undone."
             }

@@ -89,10 +89,7 @@ pub(super) fn done_toast(ctx: &RequestContext) -> Markup {
         Some("restored") => "Item restored".to_owned(),
         Some("uploaded") => {
             let count = ctx.params.get("count").and_then(|count| count.parse().ok());
-            match count.unwrap_or(0_u64) {
-                1 => "1 item added".to_owned(),
-                count => format!("{} items added", figure::grouped(count)),
-            }
+            format!("{} added", figure::counted(count.unwrap_or(0_u64), "item"))
         }
         _ => return Markup::default(),
     };

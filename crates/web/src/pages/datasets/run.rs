@@ -89,8 +89,8 @@ fn summary(
 ) -> Markup {
     let trials: usize = tries.values().map(|result| result.trials.len()).sum();
     html! {
-        (figure::grouped(tries.len() as u64)) @if tries.len() == 1 { " item" } @else { " items" }
-        @if trials > tries.len() { ", " (figure::grouped(trials as u64)) " trials" }
+        (figure::counted(tries.len() as u64, "item"))
+        @if trials > tries.len() { ", " (figure::counted(trials as u64, "trial")) }
         @if trials >= TRIALS { ", newest first" }
         @if let Ok(at) = Timestamp::parse(&run.created_at) { ", " (figure::ago(at, &ctx.time)) }
     }
@@ -124,7 +124,7 @@ fn facts(
             @if let Some(latency) = latency { div { dt { "Latency per item" } dd { (experiments::latency(latency)) } } }
             div { dt { "Cost" } dd {
                 @match cost { Some(cost) => { (figure::dollars(cost)) }, None => { "unknown" } }
-                @if run.unpriced > 0 { " " small.muted { (figure::grouped(run.unpriced)) " trials without a known cost" } }
+                @if run.unpriced > 0 { " " small.muted { (figure::counted(run.unpriced, "trial")) " without a known cost" } }
             } }
             div { dt { "Faults" } dd { (figure::grouped(faults.max(run.faults))) } }
             @if let Some(Ok(at)) = run.finished_at.as_deref().map(Timestamp::parse) {

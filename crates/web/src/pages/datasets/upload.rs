@@ -6,6 +6,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use ratchet_core::catalog::dataset::upload::{Mapping, MappingError, Target, guess};
+use ratchet_core::counted::counted;
 use ratchet_core::record::limit::elide;
 use ratchet_stages::dataset_import;
 use ratchet_stages::dataset_import::{BadTable, Cells, Format, ImportTarget, MAX_ROWS, Preview};
@@ -191,9 +192,8 @@ fn previewed(
     let rows = preview.rows as u64;
     let mut page = begin(dataset, ctx);
     page.summary = html! {
-        bdi { (upload.file) } ", " (upload.format.title()) ": " (figure::grouped(rows))
-        @if rows == 1 { " row, " } @else { " rows, " }
-        (preview.columns.len()) " columns. Nothing is imported yet."
+        bdi { (upload.file) } ", " (upload.format.title()) ": " (figure::counted(rows, "row")) ", "
+        (counted(preview.columns.len(), "column")) ". Nothing is imported yet."
     };
     page.body = html! {
         form method="post" action=(action) {
@@ -204,7 +204,7 @@ fn previewed(
                 "Valid JSON is stored as JSON. Rows with an existing item ID update that item." }
             div.form-end {
                 button.button.primary type="submit" {
-                    "Add " (figure::grouped(rows)) @if rows == 1 { " item" } @else { " items" }
+                    "Add " (figure::counted(rows, "item"))
                 }
                 button.button type="submit" formmethod="get" { "Preview first rows" }
                 a.quiet href=(ctx.to(&["datasets", &dataset.name, "upload"])) { "Choose another file" }

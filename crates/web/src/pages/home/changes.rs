@@ -19,12 +19,12 @@ fn changes(now: &Sums, before: Option<&Sums>) -> Vec<Change> {
 }
 
 fn volume(now: &Sums, before: Option<&Sums>) -> Change {
-    let steps = figure::grouped(natural(now.count));
+    let steps = figure::counted(natural(now.count), "observation");
     let what = match before {
-        None => format!("{steps} observations"),
+        None => steps,
         Some(before) => {
             let growth = figure::growth(share(now.count, before.count));
-            format!("{steps} observations ({growth})")
+            format!("{steps} ({growth})")
         }
     };
     let evidence = match before {
@@ -46,7 +46,7 @@ fn errors(now: &Sums, before: Option<&Sums>) -> Change {
         }
     };
     let failed = figure::grouped(natural(now.errors));
-    let evidence = format!("{failed} of {} observations", figure::grouped(natural(now.count)));
+    let evidence = format!("{failed} of {}", figure::counted(natural(now.count), "observation"));
     Change { what, evidence }
 }
 

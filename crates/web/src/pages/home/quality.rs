@@ -1,6 +1,7 @@
 use maud::{Markup, html};
+use ratchet_core::counted::counted;
 use ratchet_core::quality::report::{
-    WeekReport, agent_words, counted, finding_words, interval_words, signed,
+    WeekReport, agent_words, finding_words, interval_words, signed,
 };
 use ratchet_core::quality::synthesis::{AgentStats, WeekFinding};
 use ratchet_store::aggregate::Sums;

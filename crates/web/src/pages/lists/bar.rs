@@ -13,7 +13,7 @@ use super::suggest::suggestions;
 use super::views;
 use crate::components::figure;
 use crate::components::filter_bar::{self, FilterField};
-use crate::filter::{Filter, ListKind, Problem, RecordField, ScoreCondition, Term};
+use crate::filter::{ListKind, Problem, RecordField, ScoreCondition, Term};
 use crate::frame::menu;
 use crate::request_context::{Link, RequestContext};
 use crate::scope::Span;
@@ -28,7 +28,6 @@ pub(super) fn bar(
 ) -> Markup {
     html! {
         (field(ctx, state, suggestions(state.on, facets, scores)))
-        (problems(state))
         div.list-tools {
             (chips(ctx, state))
             (quick(ctx, state))
@@ -71,22 +70,6 @@ pub(super) fn kept(link: &Link) -> Markup {
     html! {
         @for (name, value) in link.pairs() { input type="hidden" name=(name) value=(value); }
     }
-}
-
-fn problems(state: &ListState) -> Markup {
-    html! {
-        @if has_only_negated_texts(&state.parsed.filter) {
-            p.problems role="alert" {
-                "Excluding a text needs another text to search for."
-            }
-        }
-    }
-}
-
-/// Whether the filter has only negated texts.
-pub(super) fn has_only_negated_texts(filter: &Filter) -> bool {
-    let mut texts = filter.texts().peekable();
-    texts.peek().is_some() && texts.all(|(_, is_wanted)| !is_wanted)
 }
 
 fn chips(ctx: &RequestContext, state: &ListState) -> Markup {

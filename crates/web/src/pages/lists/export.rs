@@ -8,7 +8,6 @@ use ratchet_store::StoreResult;
 use ratchet_store::query::Detail;
 use ratchet_store::telemetry::Telemetry;
 
-use super::bar;
 use super::column::ListColumn;
 use super::row::{CellValue, ListedRow};
 use super::score_columns;
@@ -79,10 +78,6 @@ pub(super) async fn export<R: ListedRow>(
         format.ok_or_else(|| PageError::Bad("format must be csv, jsonl or parquet".to_owned()))?;
     // Any other order than that of time would look at all rows again for each slice.
     let state = ListState::load(&web, &ctx, R::ON).await?.newest_first();
-    if bar::has_only_negated_texts(&state.parsed.filter) {
-        let why = "excluding a text needs another text to search for";
-        return Err(PageError::Bad(why.to_owned()));
-    }
     let ask = ListQuery { limit: SLICE, detail: Detail::Content, ..state.ask(&ctx) };
     let rows = MatchingRows::<R>::new(web.store.telemetry.clone(), ask);
     let writing = Writing::begin(format, ListColumn::of(R::ON).collect());

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use maud::{Markup, html};
+use ratchet_core::counted::noun_of;
 use ratchet_core::id::{ObservationId, SessionId, TraceId};
 use ratchet_core::payload::Payload;
 use ratchet_core::record::observation::Observation;
@@ -151,7 +152,7 @@ fn facts_of_trace(trace: &Trace, ctx: &RequestContext) -> Markup {
             dt { "Observations" }
             dd {
                 (figure::count(sums.levels.total()))
-                @if sums.levels.error > 0 { ", " span.bad { (figure::count(sums.levels.error)) " errors" } }
+                @if sums.levels.error > 0 { ", " span.bad { (figure::count(sums.levels.error)) " " (noun_of(sums.levels.error, "error")) } }
             }
             @if sums.total_tokens > 0 {
                 dt { "Tokens" } dd { (figure::tokens_in_part(sums.total_tokens, sums.approximate_cost)) }

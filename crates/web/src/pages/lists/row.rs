@@ -59,6 +59,11 @@ pub(in crate::pages) trait ListedRow: Sized + Send + Sync + 'static {
 
     fn facts(&self) -> RowFacts;
 
+    /// The texts of the row itself, besides those of its observations.
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        std::iter::empty()
+    }
+
     /// A cell as people see it.
     fn cell(&self, column: ListColumn, ctx: &RequestContext) -> Markup;
 

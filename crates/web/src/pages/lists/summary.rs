@@ -76,12 +76,12 @@ async fn of_sums(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<(u64, u6
 }
 
 fn counted(on: ListKind, count: u64) -> String {
-    let (one, many) = match on {
-        ListKind::Traces => ("trace", "traces"),
-        ListKind::Observations => ("observation", "observations"),
-        ListKind::Sessions => ("session", "sessions"),
+    let noun = match on {
+        ListKind::Traces => "trace",
+        ListKind::Observations => "observation",
+        ListKind::Sessions => "session",
     };
-    format!("{} {}", figure::grouped(count), if count == 1 { one } else { many })
+    figure::counted(count, noun)
 }
 
 fn errors(count: u64) -> String {

@@ -13,6 +13,7 @@ use ratchet_store::telemetry::Telemetry;
 
 use super::column::ListColumn;
 use super::row::{self, COUNTED, CellValue, ListedRow, RowFacts};
+use super::search;
 use super::state::{ListQuery, ListState};
 use crate::components::{badge, copy, figure};
 use crate::filter::{Filter, ListKind, RecordField, Term};
@@ -63,6 +64,11 @@ impl ListedRow for Trace {
             trace: Some(self.id.to_string()),
             session: self.session.clone(),
         }
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        let content = self.content.iter().flat_map(search::texts_of);
+        self.name.as_deref().into_iter().chain(content)
     }
 
     fn cell(&self, column: ListColumn, ctx: &RequestContext) -> Markup {

@@ -5,6 +5,7 @@ use axum::response::Redirect;
 use maud::{Markup, html};
 use ratchet_core::catalog::annotation::{ItemKind, ItemStatus};
 use ratchet_core::catalog::review::{ReviewOutcome, ReviewSettings};
+use ratchet_core::counted::counted;
 use ratchet_core::id::SessionId;
 use ratchet_core::payload::Payload;
 use ratchet_core::quality::label::LabelOrigin;
@@ -63,7 +64,7 @@ pub(super) async fn show(
     let mut page = Page::new(Section::Queues, queue.name.clone());
     page.crumbs = vec![("Queues".to_owned(), Section::Queues.link(&ctx))];
     page.summary = html! {
-        (figure::grouped(total)) " items. " (queue.description.as_deref().unwrap_or_default())
+        (figure::counted(total, "item")) ". " (queue.description.as_deref().unwrap_or_default())
     };
     page.action = html! {
         (choices(&ctx, status))
@@ -302,7 +303,7 @@ async fn of_sessions(
 /// How a session was drawn.
 fn drawn_as(origin: &LabelOrigin, is_hidden: bool) -> String {
     let LabelOrigin { band, population, taken, week, .. } = origin;
-    let of = format!("{taken} of {population} sessions of the week of {week}");
+    let of = format!("{taken} of {} of the week of {week}", counted(*population, "session"));
     if is_hidden { format!("drawn: {of}") } else { format!("{} by the judge: {of}", band.as_str()) }
 }
 

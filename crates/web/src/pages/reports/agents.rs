@@ -1,6 +1,7 @@
 use maud::{Markup, html};
+use ratchet_core::counted::counted;
 use ratchet_core::quality::report::{
-    WeekReport, agent_words, change_words, counted, finding_words, interval_words, missing_changes,
+    WeekReport, agent_words, change_words, finding_words, interval_words, missing_changes,
 };
 use ratchet_core::quality::synthesis::{
     AgentStats, Change, DayStats, VariantStats, WeekFinding, days_between,
@@ -159,7 +160,7 @@ fn rows(
         html! { strong { bdi { (name) } } },
         html! { bdi { (agent.environment) } },
         html! { (figure::grouped(agent.sessions as u64)) },
-        html! { (figure::grouped(agent.users as u64)) },
+        html! { @if agent.users > 0 { (figure::grouped(agent.users as u64)) } @else { "–" } },
         marks.map_or_else(none, |marks| html! { (format!("{:.2}", marks.mean)) }),
         marks.map_or_else(none, |marks| reach(&name, marks)),
     ];

@@ -1,7 +1,6 @@
 use maud::{Markup, html};
-use ratchet_core::quality::report::{
-    WeekReport, change_words, counted, interval_words, trend_words,
-};
+use ratchet_core::counted::counted;
+use ratchet_core::quality::report::{WeekReport, change_words, interval_words, trend_words};
 use ratchet_core::quality::synthesis::{
     AgentStats, BELOW_TARGET, Change, DimensionStats, Marks, MeasureStats, Trend,
 };
@@ -20,7 +19,9 @@ pub(super) fn table(report: &WeekReport) -> Markup {
     let overall = &report.synthesis.overall;
     let has_change = all.iter().any(|standing| matches!(standing.change, Change::By { .. }));
     let is_early = |trend: &Trend| matches!(trend, Trend::TooEarly(_));
-    let has_trend = all.iter().any(|one| !is_early(&one.trend) || is_drawn(one));
+    // Why it is too early for one is said once, below the table.
+    let is_told = all.iter().any(|one| !is_early(&one.trend));
+    let has_trend = is_told || all.iter().any(|one| is_drawn(one));
     let mut columns = vec![
         Column::text("Dimension"),
         Column::number("Sessions"),
@@ -36,12 +37,12 @@ pub(super) fn table(report: &WeekReport) -> Markup {
     if has_trend {
         columns.push(Column::text("Trend"));
     }
-    let rows = all.iter().map(|standing| row(standing, has_change, has_trend)).collect();
+    let rows = all.iter().map(|standing| row(standing, has_change, (has_trend, is_told))).collect();
     let caption = "Scores by dimension".to_owned();
     html! {
         div.standings { (table::table(&Table { caption, columns, rows, select_for: None })) }
         @if !has_change && !report.is_first() { p.muted { "Change vs. previous week: " (change_words(&overall.change)) "." } }
-        @if !has_trend && !report.is_first() { p.muted { "Trend: " (trend_words(&overall.trend)) "." } }
+        @if !is_told && !report.is_first() { p.muted { "Trend: " (trend_words(&overall.trend)) "." } }
     }
 }
 
@@ -81,7 +82,7 @@ pub(super) fn of_agents(agents: &[&AgentStats], is_first: bool) -> Markup {
     html! { div.standings { (table::table(&Table { caption, columns, rows, select_for: None })) } }
 }
 
-fn row(standing: &DimensionStats, has_change: bool, has_trend: bool) -> Row {
+fn row(standing: &DimensionStats, has_change: bool, (has_trend, is_told): (bool, bool)) -> Row {
     let two = |value: f64| html! { (format!("{value:.2}")) };
     let none = || html! { span.muted { "–" } };
     let of = |read: fn(Marks) -> f64| standing.marks.map_or_else(none, |marks| two(read(marks)));
@@ -99,7 +100,7 @@ fn row(standing: &DimensionStats, has_change: bool, has_trend: bool) -> Row {
         cells.push(html! { (change_words(&standing.change)) });
     }
     if has_trend {
-        cells.push(html! { (trend_words(&standing.trend)) (spark(standing)) });
+        cells.push(html! { @if is_told { (trend_words(&standing.trend)) } (spark(standing)) });
     }
     Row { id: standing.name.clone(), link: None, cells, failed: false }
 }

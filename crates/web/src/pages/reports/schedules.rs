@@ -4,6 +4,7 @@ use axum::response::Redirect;
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::calendar::Zone;
+use ratchet_core::counted::counted;
 use ratchet_store::catalog::{
     Schedule, ScheduleOutcome, ScheduleRun, ScheduleToggle, ScheduledJob,
 };
@@ -39,7 +40,7 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     let on = schedules.iter().filter(|schedule| schedule.is_on).count();
     let mut page = Page::new(Section::Quality, "Schedules");
     page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&ctx))];
-    page.summary = html! { (on) " of " (schedules.len()) " schedules enabled. They run while a server is up." };
+    page.summary = html! { (on) " of " (counted(schedules.len(), "schedule")) " enabled. They run while a server is up." };
     page.action = tabs(&ctx, Tab::Schedules);
     page.body = html! {
         @match ctx.params.get("done") {

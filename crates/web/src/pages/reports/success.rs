@@ -2,6 +2,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::get;
 use maud::{Markup, html};
+use ratchet_core::counted::counted;
 use ratchet_core::judge::rubric::{self, Rubric};
 use ratchet_core::quality::report::{WeekReport, met_word, reading_words, target_words};
 use ratchet_core::quality::success_metrics::{SuccessMeasure, SuccessMetric};
@@ -32,7 +33,7 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     let met = metrics.iter().filter(|metric| metric.is_met() == Some(true)).count();
     let mut page = Page::new(Section::Quality, "Success metrics");
     page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&ctx))];
-    page.summary = html! { (met) " of " (metrics.len()) " targets met." };
+    page.summary = html! { (met) " of " (counted(metrics.len(), "target")) " met." };
     page.action = tabs(&ctx, Tab::Success);
     page.body = html! {
         (table(&metrics, last.as_ref()))

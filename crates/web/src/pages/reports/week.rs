@@ -3,9 +3,9 @@ use axum::extract::{Path, State};
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::calendar::{Week, Zone};
+use ratchet_core::counted::counted;
 use ratchet_core::quality::report::{
-    WeekReport, advice_words, also_words, counted, issues_of_words, judge_words, left_out_words,
-    share_agent,
+    WeekReport, advice_words, also_words, issues_of_words, judge_words, left_out_words, share_agent,
 };
 use ratchet_core::quality::suggestion::Suggestion;
 use ratchet_core::quality::synthesis::{CommonIssue, IssueShare};

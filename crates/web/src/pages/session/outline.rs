@@ -95,7 +95,7 @@ impl Outline<'_> {
 
     fn over_turns(&self, title: String, series: Vec<Series>) -> OverTime {
         let steps = (1..=self.turns.len()).map(|turn| turn.to_string()).collect();
-        let note = format!("n = {} turns", figure::grouped(self.turns.len() as u64));
+        let note = format!("n = {}", figure::counted(self.turns.len() as u64, "turn"));
         OverTime { title, note, steps, series, ..OverTime::default() }
     }
 }

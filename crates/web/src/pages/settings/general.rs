@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::catalog::validation;
+use ratchet_core::counted::{counted, noun_of};
 use ratchet_core::time::Timestamp;
 use ratchet_stages::record::clock;
 use ratchet_stages::record::retention_sweep;
@@ -83,8 +84,7 @@ fn facts(ctx: &RequestContext) -> Markup {
                 dt { "Created" } dd { (figure::when(project.created_at, &ctx.time)) }
                 dt { "Retention" }
                 dd { @match project.retention_days {
-                    Some(1) => { "1 day" },
-                    Some(days) => { (days) " days" },
+                    Some(days) => { (counted(days, "day")) },
                     None => { "forever" },
                 } }
                 dt { "Your role" } dd { (ctx.viewer.role.as_str()) }
@@ -204,12 +204,13 @@ async fn recorded_before(web: &Web, ctx: &RequestContext, oldest: Timestamp) -> 
 }
 
 fn ask_first(ctx: &RequestContext, days: u32, oldest: Timestamp, going: u64) -> Markup {
+    let retention = counted(days, "day");
     let days = days.to_string();
     let ask = ConfirmDialog {
-        title: format!("Set retention to {days} days?"),
+        title: format!("Set retention to {retention}?"),
         lost: html! {
             "Within the hour, all traces started before " (figure::when(oldest, &ctx.time))
-            " are deleted: about " strong { (figure::grouped(going)) } " observations with their traces, scores and media. This cannot be undone."
+            " are deleted: about " strong { (figure::grouped(going)) } " " (noun_of(going, "observation")) " with their traces, scores and media. This cannot be undone."
         },
         action: Tab::General.action(ctx, &["retention"]),
         verb: "Set retention",

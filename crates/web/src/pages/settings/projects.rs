@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::catalog::validation;
+use ratchet_core::counted::counted;
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{NewProject, Project};
 use ratchet_store::project::ProjectId;
@@ -50,8 +51,7 @@ async fn drawn(web: &Web, ctx: &RequestContext, entered: &Entered) -> PageResult
             html! { bdi { (project.name) } },
             html! { code { (project.id) } },
             html! { @match project.retention_days {
-                Some(1) => { "1 day" },
-                Some(days) => { (days) " days" },
+                Some(days) => { (counted(days, "day")) },
                 None => { "forever" },
             } },
             figure::ago(project.created_at, &ctx.time),

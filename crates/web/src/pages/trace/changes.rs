@@ -1,6 +1,7 @@
 use std::fmt::Write as _;
 
 use maud::{Markup, html};
+use ratchet_core::counted::verb_of;
 use ratchet_core::json_size::small_tree;
 use ratchet_core::payload::Payload;
 use ratchet_core::record::limit::elide;
@@ -10,8 +11,9 @@ use ratchet_store::query::{
 };
 
 use super::run::{self, RecordDetail, Subject};
-use super::{link, outline, plural};
+use super::{link, outline};
 use crate::components::diff;
+use crate::components::figure;
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
 use crate::web::Web;
@@ -46,8 +48,8 @@ pub(super) async fn changes(
     Ok(html! {
         p.muted {
             "Compared with " a href=(to_before.with("view", "changes")) { (outline::step_name(&before)) }
-            ", the previous model call. " (plural(same as u64, "message")) " at the start "
-            @if same == 1 { "is" } @else { "are" } " unchanged."
+            ", the previous model call. " (figure::counted(same as u64, "message")) " at the start "
+            (verb_of(same, ["is", "are"])) " unchanged."
         }
         (changes)
     })

@@ -48,8 +48,8 @@ pub(super) async fn ask(
         title: format!("Delete trace {}?", elide(&name(&trace), NAME)),
         lost: html! {
             p {
-                "This also deletes " (figure::grouped(attached.observations)) " observations and "
-                (figure::grouped(attached.scores)) " scores. Dataset items that were made from it stay. "
+                "This also deletes " (figure::counted(attached.observations, "observation")) " and "
+                (figure::counted(attached.scores, "score")) ". Dataset items that were made from it stay. "
                 "This cannot be undone."
             }
         },

@@ -6,7 +6,7 @@ use ratchet_core::record::score::{Score, ScoreTarget};
 
 use super::arguments::{self, Arguments};
 use super::run::TraceRun;
-use super::{link, name, plural};
+use super::{link, name};
 use crate::components::badge::{self, Decider};
 use crate::components::figure;
 use crate::components::icon::{Icon, icon};
@@ -97,10 +97,10 @@ pub(super) async fn tree(
 fn tools(run: &TraceRun, errors: usize) -> Markup {
     html! {
         div.tree-tools {
-            span.muted { (plural(run.tree.steps.len() as u64, "observation")) }
+            span.muted { (figure::counted(run.tree.steps.len() as u64, "observation")) }
             @if errors > 0 {
                 button.quiet.bad type="button" data-next-error aria-keyshortcuts="e" {
-                    (icon(Icon::Error)) (plural(errors as u64, "error")) kbd { "e" }
+                    (icon(Icon::Error)) (figure::counted(errors as u64, "error")) kbd { "e" }
                 }
             }
             @if run.tree.rows.len() > 1 {

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::io::{IsTerminal, stderr};
 use std::path::{Path, PathBuf};
 
+use ratchet_core::counted::counted;
 use ratchet_core::record::claude_code::Patches;
 use ratchet_core::record::observation::ObservationKind;
 use serde::Serialize;
@@ -97,7 +98,11 @@ impl Report {
         self.is_waiting = false;
         if stderr().is_terminal() && self.lines >= self.reported_at + PROGRESS_LINES {
             self.reported_at = self.lines;
-            eprintln!("read {} lines of {} transcripts", self.lines, self.files);
+            eprintln!(
+                "read {} of {}",
+                counted(self.lines, "line"),
+                counted(self.files, "transcript")
+            );
         }
     }
 
@@ -129,14 +134,19 @@ impl Report {
 
 pub(super) fn text(report: &ReportView) -> String {
     let mut text = format!(
-        "{} transcripts, {} lines: {} turns, {} model calls, {} tool calls\n",
-        report.files, report.lines, report.turns, report.model_calls, report.tool_calls
+        "{}, {}: {}, {}, {}\n",
+        counted(report.files, "transcript"),
+        counted(report.lines, "line"),
+        counted(report.turns, "turn"),
+        counted(report.model_calls, "model call"),
+        counted(report.tool_calls, "tool call")
     );
     let unknown: u64 = report.unknown_lines.values().sum();
     if report.malformed_lines + unknown > 0 {
         text += &format!(
-            "{} invalid lines, {unknown} lines of unknown types; the rest is imported:\n",
-            report.malformed_lines
+            "{}, {} of unknown types; the rest is imported:\n",
+            counted(report.malformed_lines, "invalid line"),
+            counted(unknown, "line")
         );
     }
     for note in &report.notes {

@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::judge::evidence::TaskContext;
+use crate::judge::notations::{CallOutcome, golden};
 use crate::sessions::{StepOf, agent, generation, session, tool, trace, turn, user};
 
 const TESTS: &str = "python -m pytest tests";
@@ -116,6 +118,34 @@ fn results_of_recorded_calls() {
     for (name, [passed, failed]) in cases {
         check(name, &recorded(passed), "the last test run passed");
         check(name, &recorded(failed), "the last test run failed");
+    }
+}
+
+/// Each notation that is known, down to the verdict: what its results say of a call reaches the marks.
+#[test]
+fn every_notation_of_a_result_reaches_the_verdict() {
+    for (family, output, outcome) in golden::RESULTS {
+        let run = |nth: usize| -> StepOf {
+            tool("shell", json!({"command": format!("./step {nth}")}), json!(output))
+        };
+        let why = of(&session(vec![trace((0..3).map(run).collect())]), "tool_mastery").rationale;
+        let has_failed = why.contains("3 tool calls failed");
+        assert_eq!(has_failed, outcome == CallOutcome::Failed, "{family}: {output}: {why}");
+    }
+}
+
+/// What a framework writes in the role of the user is never a later word of the user.
+#[test]
+fn every_notation_of_a_message_is_not_the_user() {
+    for (text, _) in golden::USER_ROLES {
+        let asked = user("Make the parser accept empty lines.");
+        let history = json!([asked, agent("I look."), user(text)]);
+        let evidence = session(vec![trace(vec![
+            generation(json!([asked]), agent("I look.")),
+            generation(history, agent("Have a look.")),
+        ])]);
+        let said = TaskContext::of(&evidence);
+        assert!(said.request.is_some() && said.later.is_empty(), "{text}: {said:?}");
     }
 }
 

@@ -48,7 +48,7 @@ fn corrections(candidate: &ComparedRun) -> Markup {
     let once = candidate.comparison.as_ref().map_or(0, |of| of.count(ItemChange::CorrectedOnce));
     html! {
         @if corrected > 0 {
-            p { (figure::grouped(corrected)) @if corrected == 1 { " item of " } @else { " items of " }
+            p { (figure::counted(corrected, "item")) " of "
                 bdi { (elide(&candidate.run.name, NAME)) } " corrected by people"
                 @if once > 0 {
                     "; " (figure::grouped(once)) " in one run only, which is left out until the other output "

@@ -3,7 +3,6 @@
 use ratchet_core::time::Timestamp;
 use ratchet_store::query::{Detail, TimeRange};
 
-use super::super::bar::has_only_negated_texts;
 use super::super::export::MatchingRows;
 use super::super::row::ListedRow;
 use super::super::state::{ListQuery, ListState};
@@ -59,10 +58,6 @@ async fn ask(
     if let Some(problem) = filter.problems.first() {
         // A term that is passed over would take rows that nobody meant.
         return Err(PageError::Bad(format!("the filter is not understood: {}", problem.message)));
-    }
-    if has_only_negated_texts(&filter.filter) {
-        let why = "excluding a text needs another text to search for";
-        return Err(PageError::Bad(why.to_owned()));
     }
     let until = form.get("until").and_then(|until| Timestamp::parse(until).ok());
     let ask = state.ask(&listed);

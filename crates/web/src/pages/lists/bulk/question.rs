@@ -41,7 +41,7 @@ pub(super) async fn ask(
     page.body = html! {
         section data-question=(title) {
             p {
-                "This also deletes " (figure::grouped(attached.observations)) " observations and " (figure::grouped(attached.scores))
+                "This also deletes " (figure::counted(attached.observations, "observation")) " and " (figure::counted(attached.scores, "score"))
                 " scores. This cannot be undone."
             }
             ul {
