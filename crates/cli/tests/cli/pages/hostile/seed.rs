@@ -3,8 +3,8 @@ use serde_json::{Value, json};
 
 use super::words;
 use crate::pages::furnish::{
-    agent, chat, connection, dashboard, evaluator, promotion, public_link, settle, target,
-    target_chat, webhook,
+    agent, chat, connection, dashboard, evaluation_rule, evaluator, promotion, public_link, settle,
+    target, target_chat, webhook,
 };
 use crate::pages::list::Places;
 use crate::pages::stage::TARGET;
@@ -55,6 +55,7 @@ pub(crate) fn seed(server: &Ratchet) -> Places {
     let on = (named("d", last, &all), gate.clone());
     let on = ((promoted.as_str(), prompt_name.as_str()), (on.0.as_str(), on.1.as_str()));
     let promotion = promotion(&hand.0, on, &name_of(&all));
+    let judged = evaluator(&hand.0, &all);
     let mut places = Places::from([
         place("project", PROJECT),
         place("trace", TRACE),
@@ -67,7 +68,8 @@ pub(crate) fn seed(server: &Ratchet) -> Places {
         place("item", &format!("item-{last}")),
         place("words", words::RUNNING[0]),
         place("queue", &queue),
-        place("evaluator", &evaluator(&hand.0, &all)),
+        place("evaluation-rule", &evaluation_rule(&hand.0, (&judged, &name_of(&all)))),
+        place("evaluator", &judged),
         place("week", &week),
         place("receiver", &webhook(&hand.0, "last")),
         place("chat", &chat(&hand.0, &all_of_a_name(), &[(&all, "idle")])),
