@@ -60,6 +60,8 @@ mod promotion;
 /// Chats with targets.
 mod target_chat;
 mod dataset;
+/// Names with slashes.
+mod folders;
 /// Renaming and deleting datasets.
 mod dataset_change;
 mod dataset_item;
@@ -115,7 +117,7 @@ pub use audit::{Actor, AuditAction, AuditEntry, AuditObject, AuditQuery};
 pub use chat::{Chat, ChatOrigin, ChatProcess, ChatStatus};
 pub use clock_mark::ClockMark;
 pub use comment::{Comment, CommentFilter, NewComment};
-pub use dataset::{Dataset, FieldUpdate, NewDataset, Schemas};
+pub use dataset::{Dataset, DatasetQuery, FieldUpdate, NewDataset, Schemas};
 pub use dataset_head::{DatasetItemHead, DatasetItemPreview};
 pub use dataset_history::{DatasetMoment, ItemVersion};
 pub use dataset_item::{
@@ -131,6 +133,7 @@ pub use experiment_run::{
     RunCounts, RunExtension, RunOpening, TrialClaim, TrialLease, TrialRenewal,
 };
 pub use experiment_target::{NewStoredTarget, StoredTarget};
+pub use folders::NameFolder;
 pub use gate::{GateQuery, NewGate, StoredGate};
 pub use identity::{Admission, ProviderIdentity};
 pub use job::{JobFailure, JobKey, JobLease, JobQuery, JobRecord, JobRequest, LeaseStatus, NewJob};

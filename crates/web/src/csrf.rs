@@ -21,8 +21,10 @@ use ratchet_store::catalog::LoginUser;
 use ratchet_store::secrets::random_token;
 
 use crate::cookie::Cookie;
+use crate::form::ReceivedForm;
 use crate::form_budget::{FormLease, Sender};
 use crate::page_error::{PageError, PageResult};
+use crate::request_context::Params;
 use crate::web::{Access, Web};
 use crate::{client_address, multipart};
 
@@ -123,14 +125,14 @@ async fn check_csrf(
     };
     let lease = Arc::new(web.form_budget.begin(sender));
     let request = within_budget(web, request, &lease, is_signed_in);
-    let (request, given) = read_token(request, by_script).await?;
-    let Some(given) = given else { return Err(stale()) };
+    let (request, given, form) = read_token(request, by_script).await?;
+    let Some(given) = given else { return Err(stale(&request, form)) };
     for cookie in cookies {
         if web.store.secrets.is_signed(&signed(&cookie), given.expose())? {
             return Ok((request, Some(lease)));
         }
     }
-    Err(stale())
+    Err(stale(&request, form))
 }
 
 /// Identifies the sender by a verified login, or as anonymous. The result is stored in the request
@@ -180,12 +182,16 @@ fn is_harmless(method: &Method) -> bool {
     [Method::GET, Method::HEAD, Method::OPTIONS].contains(method)
 }
 
-fn stale() -> PageError {
-    PageError::Forbidden(
-        "the form token is missing or expired; go back, reload the page and try again \
-         (cookies must be allowed)"
-            .to_owned(),
-    )
+/// Refuses a form. It is shown again with a good token if the browser says that a page of ours has
+/// sent it: what another site fills in must not come with a button that sends it.
+fn stale(request: &Request, form: Option<Bytes>) -> PageError {
+    let says_site = |name: &str| request.headers().contains_key(name);
+    let is_ours = says_site(ORIGIN.as_str()) || says_site("sec-fetch-site");
+    let kept = request.extensions().get::<ReceivedForm>().filter(|_| is_ours);
+    if let (Some(kept), Some(form)) = (kept, form) {
+        kept.keep(Params::read(&String::from_utf8_lossy(&form)));
+    }
+    PageError::StaleForm
 }
 
 /// Rejects foreign host names on servers without authentication, against DNS rebinding.
@@ -227,26 +233,26 @@ fn script_token(headers: &HeaderMap) -> Option<Secret> {
     headers.get(HEADER).and_then(|given| given.to_str().ok()).map(Secret::new)
 }
 
-/// Extracts the token and restores the body that was read for it: all of it, except for multipart
-/// forms.
+/// Extracts the token and restores the body that was read for it: all of it, which is returned too,
+/// except for multipart forms.
 async fn read_token(
     request: Request,
     by_script: Option<Secret>,
-) -> PageResult<(Request, Option<Secret>)> {
+) -> PageResult<(Request, Option<Secret>, Option<Bytes>)> {
     if let Some(boundary) = boundary(request.headers()) {
         if by_script.is_some() {
-            return Ok((request, by_script));
+            return Ok((request, by_script, None));
         }
         let (parts, body) = request.into_parts();
         let (given, body) = first_field(body, &boundary).await?;
-        return Ok((Request::from_parts(parts, body), given));
+        return Ok((Request::from_parts(parts, body), given, None));
     }
     let is_form = content_type(request.headers()).is_some_and(|content| {
         let kind = content.split(';').next().unwrap_or_default().trim();
         kind.eq_ignore_ascii_case("application/x-www-form-urlencoded")
     });
     if !is_form && by_script.is_none() {
-        return Ok((request, None));
+        return Ok((request, None, None));
     }
     let (parts, body) = request.into_parts();
     let form = to_bytes(body, usize::MAX).await?;
@@ -255,7 +261,7 @@ async fn read_token(
         fields.find(|(name, _)| name == FIELD).map(|(_, value)| Secret::new(value))
     };
     let given = by_script.or_else(in_form);
-    Ok((Request::from_parts(parts, Body::from(form)), given))
+    Ok((Request::from_parts(parts, Body::from(form.clone())), given, Some(form)))
 }
 
 /// Reads the token of a multipart form, which is its first field, and restores the bytes: a request

@@ -6,8 +6,9 @@ use axum::http::request::Parts;
 use maud::{Markup, html};
 
 use crate::csrf;
-use crate::page_error::PageError;
+use crate::page_error::{PageError, PageResult};
 use crate::request_context::{Params, RequestContext};
+use crate::viewer::Viewer;
 use crate::web::Web;
 
 /// The form of somebody who may change the project, and where they sent it from.
@@ -22,10 +23,7 @@ impl FromRequest<Web> for PageForm {
     type Rejection = PageError;
 
     async fn from_request(request: Request, web: &Web) -> Result<Self, PageError> {
-        let (mut parts, body) = request.into_parts();
-        let ctx = RequestContext::from_request_parts(&mut parts, web).await?;
-        ctx.viewer.may_change()?;
-        let form = ReceivedForm::read(parts, body, web).await?;
+        let (ctx, form) = received(request, web, Viewer::may_change).await?;
         Ok(Self { ctx, form })
     }
 }
@@ -42,11 +40,29 @@ impl FromRequest<Web> for ReviewForm {
     type Rejection = PageError;
 
     async fn from_request(request: Request, web: &Web) -> Result<Self, PageError> {
-        let (mut parts, body) = request.into_parts();
-        let ctx = RequestContext::from_request_parts(&mut parts, web).await?;
-        ctx.viewer.may_review()?;
-        let form = ReceivedForm::read(parts, body, web).await?;
+        let (ctx, form) = received(request, web, Viewer::may_review).await?;
         Ok(Self { ctx, form })
+    }
+}
+
+/// Reads the form of a user who may send it. That of somebody whose login has ended is read too,
+/// so that it can be shown again.
+async fn received(
+    request: Request,
+    web: &Web,
+    may: fn(&Viewer) -> PageResult<()>,
+) -> PageResult<(RequestContext, Params)> {
+    let (mut parts, body) = request.into_parts();
+    match RequestContext::from_request_parts(&mut parts, web).await {
+        Ok(ctx) => {
+            may(&ctx.viewer)?;
+            Ok((ctx, ReceivedForm::read(parts, body, web).await?))
+        }
+        Err(error @ PageError::SignIn { .. }) => {
+            ReceivedForm::read(parts, body, web).await?;
+            Err(error)
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -97,21 +113,39 @@ impl ReceivedForm {
         let sent = parts.extensions.get::<Self>().cloned();
         let form = Params::from_request(Request::from_parts(parts, body), web).await?;
         if let Some(sent) = sent {
-            *sent.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(form.clone());
+            sent.keep(form.clone());
         }
         Ok(form)
     }
 
+    /// Keeps what was sent, for the error page.
+    pub(crate) fn keep(&self, form: Params) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(form);
+    }
+
     /// The same form again, filled in; `None` if none was sent, or if it has nothing to fill in.
     pub(crate) fn again(&self, ctx: &RequestContext) -> Option<Markup> {
+        let how = "It is not saved. Correct it here and send it again.";
+        self.filled_in((&ctx.here().to_string(), how), &ctx.viewer.form_token.field())
+    }
+
+    /// The same for somebody whose login has ended. The form has no token that is good after the
+    /// next sign-in: it is then shown once more, with one.
+    pub(crate) fn signed_out(&self, action: &str) -> Option<Markup> {
+        let how =
+            "It is not saved. Sign in in another tab, come back to this one and send it again.";
+        self.filled_in((action, how), &Markup::default())
+    }
+
+    fn filled_in(&self, (action, how): (&str, &str), token: &Markup) -> Option<Markup> {
         let sent = self.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         let has_input = sent.pairs().any(|(name, _)| name != csrf::FIELD && !is_unseen(name));
         has_input.then(|| {
             html! {
                 h2 { "Your input" }
-                p.muted { "It is not saved. Correct it here and send it again." }
-                form.kept-input method="post" action=(ctx.here()) {
-                    (ctx.viewer.form_token.field())
+                p.muted { (how) }
+                form.kept-input method="post" action=(action) {
+                    (token)
                     @for (at, (name, value)) in sent.pairs().enumerate() {
                         @if name != csrf::FIELD { (kept(at, name, value)) }
                     }

@@ -26,6 +26,8 @@ pub enum PageError {
     NotFound(String),
     /// Missing permission.
     Forbidden(String),
+    /// The token of a form is missing, or of another login.
+    StaleForm,
     /// Invalid input.
     Bad(String),
     /// Not signed in; redirects to the sign-in page and back.
@@ -74,7 +76,9 @@ impl PageError {
         match self {
             Self::TooSlow(_) => StatusCode::REQUEST_TIMEOUT,
             Self::NotFound(_) | Self::Store(StoreError::NotFound(_)) => StatusCode::NOT_FOUND,
-            Self::Forbidden(_) | Self::Store(StoreError::Denied(_)) => StatusCode::FORBIDDEN,
+            Self::Forbidden(_) | Self::StaleForm | Self::Store(StoreError::Denied(_)) => {
+                StatusCode::FORBIDDEN
+            }
             Self::Store(StoreError::Conflict(_)) => StatusCode::CONFLICT,
             Self::SignIn { .. } | Self::SignedOut => StatusCode::UNAUTHORIZED,
             Self::Elsewhere { .. } => StatusCode::SEE_OTHER,
@@ -113,6 +117,10 @@ impl PageError {
                 | StoreError::TooSlow),
             ) => error.to_string(),
             Self::SignIn { .. } | Self::SignedOut => "you are not signed in".to_owned(),
+            Self::StaleForm => {
+                "the form token is missing or expired; nothing was changed (cookies must be allowed)"
+                    .to_owned()
+            }
             Self::Elsewhere { to } => format!("this page is at {to}"),
             Self::Busy => "too many forms are being submitted; nothing was changed".to_owned(),
             Self::Waiting(what) => {
@@ -174,7 +182,9 @@ impl IntoResponse for PageError {
     fn into_response(self) -> Response {
         if let Self::SignIn { next } = &self {
             let link = Link::new("/sign-in").with("next", next);
-            return Redirect::to(&link.to_string()).into_response();
+            let mut response = Redirect::to(&link.to_string()).into_response();
+            response.extensions_mut().insert(NeedsSignIn);
+            return response;
         }
         if let Self::Elsewhere { to } = &self {
             return Redirect::to(to).into_response();
@@ -194,6 +204,7 @@ impl IntoResponse for PageError {
         let title = status.canonical_reason().unwrap_or("Request rejected");
         let mut response = (status, frame::bare(title, &body)).into_response();
         let keeps_input = status.is_server_error()
+            || matches!(self, Self::StaleForm)
             || [StatusCode::BAD_REQUEST, StatusCode::CONFLICT, StatusCode::NOT_FOUND]
                 .contains(&status);
         response.extensions_mut().insert(ErrorPage { title, body, keeps_input });
@@ -210,6 +221,24 @@ struct ErrorPage {
     keeps_input: bool,
 }
 
+/// Marks the redirect to the sign-in page.
+#[derive(Clone, Copy, Debug)]
+struct NeedsSignIn;
+
+/// The page that keeps the form of somebody whose login has ended; `None` if there is nothing to
+/// keep.
+fn signed_out(form: &ReceivedForm, action: &str) -> Option<Response> {
+    let again = form.signed_out(action)?;
+    let body = html! {
+        section.problem {
+            p.lead { "you are not signed in any more; nothing was changed" }
+            p { a.button href="/sign-in" target="_blank" rel="noopener" { "Sign in" } }
+            (again)
+        }
+    };
+    Some((StatusCode::UNAUTHORIZED, frame::bare("Signed out", &body)).into_response())
+}
+
 /// Middleware that shows errors of a project's pages inside its frame, with the form that was sent,
 /// so that people can go on.
 pub(crate) async fn in_frame(State(web): State<Web>, request: Request, next: Next) -> Response {
@@ -218,6 +247,10 @@ pub(crate) async fn in_frame(State(web): State<Web>, request: Request, next: Nex
     parts.extensions.insert(form.clone());
     let sent = parts.clone();
     let mut response = next.run(Request::from_parts(sent, body)).await;
+    if response.extensions_mut().remove::<NeedsSignIn>().is_some() {
+        let action = parts.uri.path_and_query().map_or("/", |here| here.as_str());
+        return signed_out(&form, action).unwrap_or(response);
+    }
     let Some(error) = response.extensions_mut().remove::<ErrorPage>() else { return response };
     // An unknown project, or somebody who is not signed in, has no frame.
     let Ok(ctx) = RequestContext::from_request_parts(&mut parts, &web).await else {

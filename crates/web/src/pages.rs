@@ -23,6 +23,8 @@ mod marks;
 mod public_link;
 mod dataset_target;
 mod deletion;
+/// Folders of prompts and datasets.
+mod folders;
 /// What a dataset still needs.
 mod dataset_guide;
 /// Chats with targets.

@@ -30,6 +30,8 @@ mod exports;
 /// What pages let people do with what they show.
 mod acting;
 mod people;
+/// Evaluators and rules by their forms.
+mod evaluators;
 mod prompts;
 /// Compared runs, and chats with targets.
 mod experiments;

@@ -2,19 +2,17 @@
 
 use ratchet_core::catalog::evaluator::document::{EvaluationRule, EvaluatorState};
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::wire::evaluation_rule::{
-    EvaluationRuleView, EvaluatorAssignment, RuleTarget,
-};
+use ratchet_remote::langfuse::wire::evaluation_rule::EvaluationRuleView;
 use ratchet_remote::langfuse::wire::evaluator::{
-    EvaluatorDefinition, EvaluatorKind, EvaluatorVersionView, JudgeMessage, JudgeModel,
-    JudgeOutput, JudgePrompt, JudgeRole, JudgeScoreType, MappingSource, StoredEvaluator,
-    VariableMapping,
+    EvaluatorDefinition, EvaluatorKind, EvaluatorVersionView, JudgeMessage, JudgePrompt, JudgeRole,
+    StoredEvaluator,
 };
 use ratchet_remote::langfuse::wire::evaluator_request::EvaluatorRequest;
-use ratchet_stages::dashboards::widget_filters::check_filters;
-use ratchet_stages::schedule::{self, NOBODY};
+use ratchet_stages::score::evaluators::definition::{
+    DefinitionError, check_assignments, check_evaluator, check_model, check_rule, check_version,
+};
 use ratchet_stages::score::evaluators::manage;
-use ratchet_stages::validation::{Checks, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
+use ratchet_stages::validation::Checks;
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{DocumentKind, Documents};
 use serde::Serialize;
@@ -26,11 +24,6 @@ use super::filter::conditions;
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
 
-const MAX_PROMPT_CHARS: usize = 200_000;
-const MAX_MESSAGES: usize = 100;
-const MAX_CATEGORIES: usize = 500;
-const MAX_ASSIGNMENTS: usize = 100;
-
 /// Validates a definition and returns it as a version.
 ///
 /// # Errors
@@ -41,34 +34,11 @@ pub(super) fn version(
     now: Timestamp,
 ) -> ApiResult<EvaluatorVersionView> {
     let mut checks = Checks::default();
-    check_names(&mut checks, &request.name, request.description.as_deref());
-    check_own(&mut checks, &request);
-    let prompt = request.prompt.map(messages);
-    match request.kind {
-        EvaluatorKind::LlmAsJudge => {
-            let texts = prompt.as_deref().unwrap_or_default();
-            checks.len("prompt", texts.len(), 1..=MAX_MESSAGES);
-            for message in texts {
-                checks.text("prompt", &message.content, 1..=MAX_PROMPT_CHARS);
-            }
-            match &request.output_definition {
-                Some(output) => check_output(&mut checks, output),
-                None => checks.must(false, "outputDefinition", "required"),
-            }
-            let has_code = request.source_code.is_some() || request.source_code_language.is_some();
-            checks.must(!has_code, "sourceCode", "is for evaluators of type code");
-        }
-        EvaluatorKind::Code => {
-            let code = request.source_code.as_deref().unwrap_or_default();
-            checks.text("sourceCode", code, 1..=MAX_PROMPT_CHARS);
-            checks.must(request.source_code_language.is_some(), "sourceCodeLanguage", "required");
-            let has_judge = prompt.is_some() || request.output_definition.is_some();
-            checks.must(!has_judge, "prompt", "is for evaluators of type llm_as_judge");
-        }
-    }
+    let names = (request.name.as_str(), request.description.as_deref());
+    check_evaluator(&mut checks, names, request.daily_cost_cap);
     let mut definition = EvaluatorDefinition {
         kind: request.kind,
-        prompt,
+        prompt: request.prompt.map(messages),
         variables: None,
         model_config: request.model_config,
         variable_mapping: request.variable_mapping,
@@ -78,27 +48,13 @@ pub(super) fn version(
         judge: request.judge,
         score_name: request.score_name,
     };
-    let variables = definition.variables();
-    if let Some(mapping) = &definition.variable_mapping
-        && let Err(why) = check_mapping(mapping, &variables)
-    {
-        checks.must(false, "variableMapping", &why);
-    }
-    definition.variables = (definition.kind == EvaluatorKind::LlmAsJudge).then_some(variables);
-    checks.finish()?;
+    let is_judge = definition.kind == EvaluatorKind::LlmAsJudge;
+    definition.variables = is_judge.then(|| definition.variables());
     let id = Uuid::new_v4().to_string();
-    Ok(EvaluatorVersionView { id, version: number, created_at: now.into(), definition })
-}
-
-/// Fields that Langfuse does not have.
-fn check_own(checks: &mut Checks, request: &EvaluatorRequest) {
-    if let Some(Err(why)) = request.judge.as_deref().map(schedule::judge) {
-        checks.must(false, "judge", &why.to_string());
-    }
-    checks.must(request.judge.as_deref() != Some(NOBODY), "judge", "must name a judge");
-    checks.text("scoreName", request.score_name.as_deref().unwrap_or("x"), 1..=MAX_NAME_CHARS);
-    let is_amount = request.daily_cost_cap.is_none_or(|cap| cap >= 0.0 && cap.is_finite());
-    checks.must(is_amount, "dailyCostCap", "must be an amount of US dollars");
+    let made = EvaluatorVersionView { id, version: number, created_at: now.into(), definition };
+    check_version(&mut checks, &read_again(&made)?);
+    checks.finish()?;
+    Ok(made)
 }
 
 fn messages(prompt: JudgePrompt) -> Vec<JudgeMessage> {
@@ -106,43 +62,6 @@ fn messages(prompt: JudgePrompt) -> Vec<JudgeMessage> {
         JudgePrompt::Text(content) => vec![JudgeMessage { role: JudgeRole::User, content }],
         JudgePrompt::Messages(messages) => messages,
     }
-}
-
-fn check_output(checks: &mut Checks, output: &JudgeOutput) {
-    let field = "outputDefinition";
-    let categories = output.categories.as_deref().unwrap_or_default();
-    match output.data_type {
-        JudgeScoreType::Numeric => {
-            let bounds = (output.min_value, output.max_value);
-            let is_ordered = !matches!(bounds, (Some(min), Some(max)) if min > max);
-            checks.must(is_ordered, field, "minValue must not exceed maxValue");
-        }
-        JudgeScoreType::Boolean => {}
-        JudgeScoreType::Categorical => {
-            let mut unique: Vec<_> = categories.iter().collect();
-            unique.sort();
-            unique.dedup();
-            let is_choice =
-                (2..=MAX_CATEGORIES).contains(&unique.len()) && unique.len() == categories.len();
-            checks.must(is_choice, field, "needs at least two different categories");
-        }
-    }
-}
-
-fn check_mapping(mapping: &[VariableMapping], variables: &[String]) -> Result<(), String> {
-    for (at, one) in mapping.iter().enumerate() {
-        let name = &one.variable;
-        if !variables.contains(name) {
-            return Err(format!("the prompt has no variable {name}"));
-        }
-        if mapping.iter().skip(at + 1).any(|other| other.variable == *name) {
-            return Err(format!("{name} is mapped twice"));
-        }
-        if one.json_path.as_ref().is_some_and(|path| !path.starts_with('$')) {
-            return Err(format!("the jsonPath of {name} must begin with $"));
-        }
-    }
-    Ok(())
 }
 
 impl StoredDocument for StoredEvaluator {
@@ -156,9 +75,10 @@ impl StoredDocument for StoredEvaluator {
     /// Its versions were validated on creation; what they reference may have changed.
     fn check(&self, documents: &Documents<'_>) -> ApiResult<()> {
         let mut checks = Checks::default();
-        check_names(&mut checks, &self.name, self.description.as_deref());
+        let names = (self.name.as_str(), self.description.as_deref());
+        check_evaluator(&mut checks, names, self.daily_cost_cap);
         checks.finish()?;
-        check_model(self, documents)
+        Ok(check_model(documents, &read_again(self)?)?)
     }
 
     fn check_unused(&self, documents: &Documents<'_>) -> ApiResult<()> {
@@ -182,78 +102,24 @@ impl StoredDocument for EvaluationRuleView {
 
     /// Its evaluators must exist, and all their variables must be mapped to fields of the target.
     fn check(&self, documents: &Documents<'_>) -> ApiResult<()> {
-        check_rule(self)?;
-        for assignment in &self.evaluator_assignments {
-            let evaluator: StoredEvaluator = documents::find(documents, &assignment.evaluator_id)?;
-            check_assignment(assignment, &latest(&evaluator)?.definition, self.target)
-                .map_err(ApiError::Invalid)?;
-            if self.enabled {
-                check_model(&evaluator, documents)?;
-            }
+        let mut checks = Checks::default();
+        let filter = conditions(&mut checks, self.filter.clone());
+        let bare = Self { filter: Vec::new(), ..self.clone() };
+        let rule = EvaluationRule { filter, ..read_again(&bare)? };
+        check_rule(&mut checks, &rule);
+        checks.finish()?;
+        Ok(check_assignments(documents, &rule)?)
+    }
+}
+
+impl From<DefinitionError> for ApiError {
+    fn from(error: DefinitionError) -> Self {
+        match error {
+            DefinitionError::Invalid(issues) => issues.into(),
+            DefinitionError::Assignment(why) => Self::Invalid(why),
+            DefinitionError::NoModel(why) => Self::Unprocessable(why),
+            DefinitionError::Store(error) => error.into(),
         }
-        Ok(())
-    }
-}
-
-/// Rejects a model that none of the project's connections has.
-fn check_model(evaluator: &StoredEvaluator, documents: &Documents<'_>) -> ApiResult<()> {
-    let Some(JudgeModel { provider, model }) = &latest(evaluator)?.definition.model_config else {
-        return Ok(());
-    };
-    let why = match documents.llm_connection(provider)? {
-        Some(connection) if connection.may_have(model) => return Ok(()),
-        Some(_) => format!("the LLM connection {provider} has no model {model}"),
-        None => format!("the project has no LLM connection {provider}"),
-    };
-    let name = &evaluator.name;
-    Err(ApiError::Unprocessable(format!("modelConfig of evaluator {name}: {why}")))
-}
-
-fn check_names(checks: &mut Checks, name: &str, description: Option<&str>) {
-    checks.text("name", name, 1..=MAX_NAME_CHARS);
-    checks.text("description", description.unwrap_or_default(), 0..=MAX_DESCRIPTION_CHARS);
-}
-
-fn check_rule(rule: &EvaluationRuleView) -> ApiResult<()> {
-    let mut checks = Checks::default();
-    checks.text("name", &rule.name, 1..=MAX_NAME_CHARS);
-    let is_share = rule.sampling > 0.0 && rule.sampling <= 1.0;
-    checks.must(is_share, "sampling", "must be greater than 0 and at most 1");
-    let assignments = &rule.evaluator_assignments;
-    checks.len("evaluatorAssignments", assignments.len(), 0..=MAX_ASSIGNMENTS);
-    let is_usable = !rule.enabled || !assignments.is_empty();
-    checks.must(is_usable, "enabled", "a rule without an evaluator cannot be switched on");
-    let filters = conditions(&mut checks, rule.filter.clone());
-    check_filters(&mut checks, &filters);
-    Ok(checks.finish()?)
-}
-
-fn check_assignment(
-    assignment: &EvaluatorAssignment,
-    definition: &EvaluatorDefinition,
-    target: RuleTarget,
-) -> Result<(), String> {
-    if definition.kind == EvaluatorKind::Code {
-        let has_mapping = assignment.variable_mapping.is_some();
-        let why = "variableMapping: code evaluators get all fields, and take no mapping";
-        return if has_mapping { Err(why.to_owned()) } else { Ok(()) };
-    }
-    let variables = definition.variables();
-    let own = assignment.variable_mapping.as_deref();
-    let mapping = own.or(definition.variable_mapping.as_deref()).unwrap_or_default();
-    check_mapping(mapping, &variables).map_err(|why| format!("variableMapping: {why}"))?;
-    let is_filled = |name: &&String| mapping.iter().any(|one| one.variable == **name);
-    if let Some(open) = variables.iter().find(|name| !is_filled(name)) {
-        return Err(format!("variableMapping: nothing fills the variable {open}"));
-    }
-    let is_of_experiment = |one: &&VariableMapping| {
-        matches!(one.source, MappingSource::ExpectedOutput | MappingSource::ExperimentItemMetadata)
-    };
-    match mapping.iter().find(is_of_experiment) {
-        Some(one) if target == RuleTarget::Observation && own.is_some() => {
-            Err(format!("variableMapping: observations have nothing to fill {} with", one.variable))
-        }
-        _ => Ok(()),
     }
 }
 

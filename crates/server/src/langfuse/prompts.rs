@@ -66,6 +66,7 @@ pub(super) async fn list(
         project: caller.project,
         name: params.text("name"),
         text: None,
+        folder: None,
         label: params.text("label"),
         tag: params.text("tag"),
         updated: params.range("fromUpdatedAt", "toUpdatedAt"),

@@ -25,6 +25,10 @@ mod records;
 mod agreement;
 /// What people do with evaluators: list, pause and resume.
 pub mod manage;
+/// Validation.
+pub mod definition;
+/// Making, changing and deleting evaluators and rules.
+pub mod edit;
 /// Tests of evaluators, and verdicts on what was recorded before.
 pub mod backfill;
 /// The evaluator that comes with Ratchet.

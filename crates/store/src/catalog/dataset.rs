@@ -4,8 +4,9 @@ use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::dataset_check::{Unchecked, Verdicts};
+use super::folders::{self, NameFolder};
 use super::project_table::ProjectTable;
-use super::sql::{Row, Tx};
+use super::sql::{Conditions, Listing, Row, Tx, contains};
 use super::{AuditAction, AuditObject, Catalog, redaction};
 use crate::StoreResult;
 use crate::blocking::run_blocking;
@@ -69,6 +70,17 @@ pub struct NewDataset {
     pub expected_output_schema: FieldUpdate<Json>,
 }
 
+/// A filter for datasets.
+#[derive(Clone, Debug)]
+pub struct DatasetQuery {
+    pub project: ProjectId,
+    /// A part of the name, in any case.
+    pub text: Option<String>,
+    /// Directly in this folder; an empty path is the root.
+    pub folder: Option<String>,
+    pub page: PageNumber,
+}
+
 const COLUMNS: &str = "id, name, description, metadata, input_schema, expected_output_schema, \
                        created_at, updated_at";
 
@@ -115,6 +127,35 @@ impl Catalog {
         page: PageNumber,
     ) -> StoreResult<Page<Dataset>> {
         self.transact(move |tx| DATASETS.page(tx, &project, page)).await
+    }
+
+    /// Returns datasets that match a filter, newest first.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn matching_datasets(&self, query: DatasetQuery) -> StoreResult<Page<Dataset>> {
+        self.transact(move |tx| {
+            let mut matching = Conditions::new("project = $1", &query.project);
+            let text = query.text.as_ref().map(|text| contains(&text.to_ascii_lowercase()));
+            matching.add("LOWER(name) LIKE $ ESCAPE '!'", text);
+            folders::add_folder(&mut matching, "name", query.folder.as_ref());
+            let from = format!("FROM dataset WHERE {}", matching.sql);
+            let listing = Listing { columns: COLUMNS, from: &from, order: "created_at DESC, id" };
+            tx.page(listing, &matching.values, query.page, read)
+        })
+        .await
+    }
+
+    /// Returns the folders directly in a folder, by name; an empty path is the root.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn dataset_folders(
+        &self,
+        project: ProjectId,
+        path: String,
+    ) -> StoreResult<Vec<NameFolder>> {
+        self.transact(move |tx| folders::in_folder(tx, ("dataset", &project), &path)).await
     }
 
     /// Returns a dataset by name.

@@ -166,6 +166,22 @@ impl Catalog {
         .await
     }
 
+    /// Returns name and number of the prompt version with an id.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn prompt_version_of(
+        &self,
+        project: ProjectId,
+        id: String,
+    ) -> StoreResult<Option<(String, u32)>> {
+        self.transact(move |tx| {
+            let sql = "SELECT name, version FROM prompt WHERE project = $1 AND id = $2";
+            tx.one(sql, &[(&project).into(), (&id).into()], |row| Ok((row.get(0)?, row.get(1)?)))
+        })
+        .await
+    }
+
     /// Returns the ids of existing prompt versions by name and version.
     ///
     /// # Errors

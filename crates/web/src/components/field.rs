@@ -74,7 +74,8 @@ impl Entered {
         self.problems.is_empty()
     }
 
-    fn problem(&self, field: &str) -> Option<&str> {
+    /// What is wrong with a field.
+    pub fn problem(&self, field: &str) -> Option<&str> {
         let found = self.problems.iter().find(|(known, _)| known == field);
         found.map(|(_, problem)| problem.as_str())
     }
@@ -169,6 +170,11 @@ pub fn tick(field: FormField<'_>, entered: &Entered) -> Markup {
 /// What is wrong with the form as a whole.
 pub fn problem(entered: &Entered) -> Markup {
     html! { @if let Some(why) = entered.problem("") { p.problem role="alert" { (why) } } }
+}
+
+/// What is wrong with a group of fields.
+pub fn said(group: &str, entered: &Entered) -> Markup {
+    html! { @if let Some(why) = entered.problem(group) { p.wrong role="alert" { (why) } } }
 }
 
 /// Element ids of a field and its description.

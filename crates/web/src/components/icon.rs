@@ -14,6 +14,7 @@ pub enum Icon {
     Label,
     Queue,
     Dataset,
+    Folder,
     Prompt,
     Dashboard,
     Settings,
@@ -45,8 +46,9 @@ pub enum Icon {
 
 impl Icon {
     /// Every drawing: lines on a grid of 16 by 16.
-    pub const DRAWN: [(Self, &str); 38] = [
+    pub const DRAWN: [(Self, &str); 39] = [
         (Self::Ratchet, "M8 2a6 6 0 1 0 6 6M8 2l3-1M8 2l2 2.500M8 5v3l2.500 1.500"),
+        (Self::Folder, "M2 3.500h4l1.500 2H14v7.500H2z"),
         (Self::Home, "M2 7.500 8 2.500l6 5M3.500 6.500V13.500h9V6.500M6.500 13.500V9.500h3v4"),
         (Self::Trace, "M2 3.500h7M4.500 8h7M7 12.500h7"),
         (

@@ -1,17 +1,18 @@
-//! Terms as the conditions that are kept with charts, and back.
+//! Terms as the conditions that are kept with charts and rules, and back.
 
 use ratchet_core::catalog::filter::{FilterCondition, FilterKind, Operator};
-use ratchet_core::record::field_table::{FieldFacts, FieldKind, OBSERVATION, SCORE};
+use ratchet_core::record::field_table::{FieldFacts, FieldKind, OBSERVATION, SCORE, TRACE};
 use ratchet_store::query::Compare;
 use serde_json::{Value, json};
 
 use super::{Filter, Pattern, RecordField, ScoreCondition, Term, TermCondition};
 
-/// What a chart counts: its conditions have other names.
+/// What a chart counts or a rule selects: its conditions have other names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counted {
     Observations,
     Scores,
+    Traces,
 }
 
 impl Filter {
@@ -25,7 +26,7 @@ impl Filter {
         for term in &self.terms {
             match term_to_stored(term, on) {
                 Some(filter) => kept.push(filter),
-                None => problems.push(format!("charts do not support the filter “{term}”")),
+                None => problems.push(format!("the filter “{term}” is for lists only")),
             }
         }
         if problems.is_empty() { Ok(kept) } else { Err(problems) }
@@ -63,11 +64,11 @@ fn term_to_stored(term: &Term, on: Counted) -> Option<FilterCondition> {
             let operator = sign(*how, negated)?;
             Some(condition(column(*field, on)?, FilterKind::Number, operator, json!(number)))
         }
-        TermCondition::Score(name, verdict) if on == Counted::Observations => {
+        TermCondition::Score(name, verdict) if on != Counted::Scores => {
             let one_of = if negated { Operator::NoneOf } else { Operator::AnyOf };
             let filter = match verdict {
                 ScoreCondition::Number(how, number) => condition(
-                    score_column(FieldKind::ScoreNumbers)?,
+                    score_column(FieldKind::ScoreNumbers, on)?,
                     FilterKind::NumberObject,
                     sign(*how, negated)?,
                     json!(number),
@@ -75,14 +76,14 @@ fn term_to_stored(term: &Term, on: Counted) -> Option<FilterCondition> {
                 ScoreCondition::Truth(truth) => {
                     let is = if negated { Operator::NotEqual } else { Operator::Equal };
                     condition(
-                        score_column(FieldKind::ScoreBooleans)?,
+                        score_column(FieldKind::ScoreBooleans, on)?,
                         FilterKind::BooleanObject,
                         is,
                         json!(truth),
                     )
                 }
                 ScoreCondition::Label(label) => condition(
-                    score_column(FieldKind::ScoreLabels)?,
+                    score_column(FieldKind::ScoreLabels, on)?,
                     FilterKind::CategoryOptions,
                     one_of,
                     json!([label]),
@@ -90,7 +91,7 @@ fn term_to_stored(term: &Term, on: Counted) -> Option<FilterCondition> {
             };
             Some(FilterCondition { key: Some(name.clone()), ..filter })
         }
-        TermCondition::Is(flag) if on == Counted::Observations => Some(condition(
+        TermCondition::Is(flag) if on != Counted::Scores => Some(condition(
             column(*flag, on)?,
             FilterKind::Boolean,
             Operator::Equal,
@@ -153,13 +154,19 @@ fn column(field: RecordField, on: Counted) -> Option<&'static str> {
     let names = match on {
         Counted::Observations => OBSERVATION.filter(field)?.api,
         Counted::Scores => SCORE.filter(field)?.api,
+        Counted::Traces => TRACE.filter(field)?.api,
     };
     names.first().copied()
 }
 
-/// The name of the scores of a kind in stored conditions on observations.
-fn score_column(kind: FieldKind) -> Option<&'static str> {
-    OBSERVATION.of_kind(kind)?.api.first().copied()
+/// The name of the scores of a kind in stored conditions on traces or observations.
+fn score_column(kind: FieldKind, on: Counted) -> Option<&'static str> {
+    let names = match on {
+        Counted::Observations => OBSERVATION.of_kind(kind)?.api,
+        Counted::Scores => return None,
+        Counted::Traces => TRACE.of_kind(kind)?.api,
+    };
+    names.first().copied()
 }
 
 /// The field of a name in stored conditions.
@@ -169,6 +176,7 @@ fn field_of(name: &str, on: Counted) -> Option<&'static FieldFacts> {
             OBSERVATION.by_api_name(name).map(|found| (found.field, found.is_filter))?
         }
         Counted::Scores => SCORE.by_api_name(name).map(|found| (found.field, found.is_filter))?,
+        Counted::Traces => TRACE.by_api_name(name).map(|found| (found.field, found.is_filter))?,
     };
     field.filter(|_| is_filter).map(RecordField::facts)
 }
@@ -209,19 +217,19 @@ fn term_from_stored(kept: &FilterCondition, on: Counted) -> Option<Term> {
             let field = field(|kind| matches!(kind, FieldKind::Number(_)))?;
             term(TermCondition::Number(field, compare(operator)?, value.as_f64()?), false)
         }
-        FilterKind::Boolean if on == Counted::Observations => {
+        FilterKind::Boolean if on != Counted::Scores => {
             let flag = field(|kind| kind == FieldKind::Boolean)?;
             term(TermCondition::Is(flag), value.as_bool()? != (operator == Operator::Equal))
         }
-        _ if on == Counted::Observations => score_from_stored(kept),
+        _ if on != Counted::Scores => score_from_stored(kept, on),
         _ => None,
     }
 }
 
-fn score_from_stored(kept: &FilterCondition) -> Option<Term> {
+fn score_from_stored(kept: &FilterCondition, on: Counted) -> Option<Term> {
     let name = kept.key.clone()?;
     let (operator, value) = (kept.operator, &kept.value);
-    let (verdict, negated) = match (OBSERVATION.by_api_name(&kept.column)?.kind, kept.kind) {
+    let (verdict, negated) = match (score_kind(&kept.column, on)?, kept.kind) {
         (FieldKind::ScoreNumbers, FilterKind::NumberObject) => {
             (ScoreCondition::Number(compare(operator)?, value.as_f64()?), false)
         }
@@ -238,6 +246,15 @@ fn score_from_stored(kept: &FilterCondition) -> Option<Term> {
         _ => return None,
     };
     Some(Term { negated, what: TermCondition::Score(name, verdict) })
+}
+
+/// What kind of scores a name in stored conditions stands for.
+fn score_kind(name: &str, on: Counted) -> Option<FieldKind> {
+    match on {
+        Counted::Observations => Some(OBSERVATION.by_api_name(name)?.kind),
+        Counted::Scores => None,
+        Counted::Traces => Some(TRACE.by_api_name(name)?.kind),
+    }
 }
 
 fn compare(operator: Operator) -> Option<Compare> {
@@ -290,6 +307,29 @@ mod tests {
             assert_eq!(typed.terms.len(), 1, "{text}");
             let kept = typed.to_stored(Counted::Observations).unwrap();
             let (back, others) = Filter::from_stored(&kept, Counted::Observations);
+            let upper = |filter: &Filter| filter.to_string().to_uppercase();
+            assert_eq!((upper(&back), others.len()), (upper(&typed), 0), "{text}");
+        }
+    }
+
+    #[test]
+    fn conditions_on_traces_come_back_as_they_were_typed() {
+        for text in [
+            "name:refund*",
+            "-env:test,staging",
+            "tag:vip",
+            "level:error",
+            "cost>0.1",
+            "latency>=2s",
+            "score.helpful>0.5",
+            "-score.safe:true",
+            "is:bookmarked",
+        ] {
+            let typed = Filter::parse(ListKind::Traces, text).filter;
+            assert_eq!(typed.terms.len(), 1, "{text}");
+            let kept = typed.to_stored(Counted::Traces).unwrap();
+            assert!(kept.iter().all(|one| one.check().is_ok()), "{kept:?}");
+            let (back, others) = Filter::from_stored(&kept, Counted::Traces);
             let upper = |filter: &Filter| filter.to_string().to_uppercase();
             assert_eq!((upper(&back), others.len()), (upper(&typed), 0), "{text}");
         }

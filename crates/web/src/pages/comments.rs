@@ -1,4 +1,4 @@
-//! Comments on traces, observations and sessions: the list and the form.
+//! Comments on traces, observations, sessions and prompts: the list and the form.
 
 use std::collections::BTreeMap;
 

@@ -41,17 +41,20 @@ use ratchet_core::catalog::dataset::{DatasetStatus, check_name};
 use ratchet_core::payload::Json;
 use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
-use ratchet_store::catalog::{Dataset, DatasetItemQuery, FieldUpdate, NewDataset};
+use ratchet_store::catalog::{
+    Dataset, DatasetItemQuery, DatasetQuery, FieldUpdate, NameFolder, NewDataset,
+};
 use ratchet_store::experiment::RunQuery;
 use ratchet_store::query::{PageNumber, Paging};
 
+use super::folders;
 use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure, toast};
 use crate::form::PageForm;
 use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
-use crate::request_context::RequestContext;
+use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
 const ROWS: u64 = 50;
@@ -105,20 +108,70 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     listed(&web, &ctx, None).await
 }
 
-/// The list, with the form of a new dataset as it was refused.
-async fn listed(web: &Web, ctx: &RequestContext, refused: Option<&Entered>) -> PageResult<Markup> {
-    let at = PageNumber { page: ctx.params.page(), limit: ROWS };
-    let datasets = web.store.catalog.datasets(ctx.project_id(), at).await?;
-    let total = datasets.total.unwrap_or_default();
-    let mut counts = Vec::new();
-    for dataset in &datasets.rows {
-        counts.push(count(web, ctx, dataset).await?);
+/// What a page of the list shows.
+struct ListedDatasets {
+    datasets: Vec<(Dataset, DatasetCounts)>,
+    /// Datasets of all pages, without those in folders.
+    total: u64,
+    folders: Vec<NameFolder>,
+    /// The folder that is open; empty for the root, and while something is searched for.
+    path: String,
+}
+
+impl ListedDatasets {
+    async fn read(web: &Web, ctx: &RequestContext, page: PageNumber) -> PageResult<Self> {
+        let (catalog, text) = (&web.store.catalog, search_text(ctx).map(str::to_owned));
+        let is_search = text.is_some();
+        let path = if is_search { "" } else { folders::open(ctx) }.to_owned();
+        let query = DatasetQuery {
+            project: ctx.project_id(),
+            text,
+            // A search goes through all folders.
+            folder: Some(path.clone()).filter(|_| !is_search),
+            page,
+        };
+        let found = catalog.matching_datasets(query).await?;
+        let folders = match is_search {
+            true => Vec::new(),
+            false => catalog.dataset_folders(ctx.project_id(), path.clone()).await?,
+        };
+        let mut datasets = Vec::with_capacity(found.rows.len());
+        for dataset in found.rows {
+            let counts = count(web, ctx, &dataset).await?;
+            datasets.push((dataset, counts));
+        }
+        Ok(Self { datasets, total: found.total.unwrap_or_default(), folders, path })
     }
-    let row = |(dataset, counts): (&Dataset, &DatasetCounts)| Row {
+
+    /// Datasets here and in all folders below.
+    fn all(&self) -> u64 {
+        self.total + self.folders.iter().map(|one| one.names).sum::<u64>()
+    }
+
+    fn table(&self, page: PageNumber, ctx: &RequestContext) -> Table {
+        let columns = vec![
+            Column::text("Dataset"),
+            Column::wide("Description"),
+            Column::number("Items"),
+            Column::number("Runs"),
+            Column::text("Last run"),
+            Column::text("Updated"),
+        ];
+        let first = if page.page == 1 { self.folders.as_slice() } else { &[] };
+        let of_folder = |one| folders::row((Section::Datasets, "dataset"), one, columns.len(), ctx);
+        let of_dataset = |one: &(Dataset, DatasetCounts)| row(one, &self.path, ctx);
+        let rows = first.iter().map(of_folder).chain(self.datasets.iter().map(of_dataset));
+        let rows = rows.collect();
+        Table { caption: "Datasets".to_owned(), columns, rows, select_for: None }
+    }
+}
+
+fn row((dataset, counts): &(Dataset, DatasetCounts), path: &str, ctx: &RequestContext) -> Row {
+    Row {
         id: dataset.id.clone(),
         link: Some(ctx.to(&["datasets", &dataset.name])),
         cells: vec![
-            html! { bdi { (dataset.name) } },
+            html! { bdi title=(dataset.name) { (folders::name_in(path, &dataset.name)) } },
             html! { (dataset.description.as_deref().unwrap_or_default()) },
             html! { (figure::grouped(counts.items)) },
             html! {
@@ -133,30 +186,57 @@ async fn listed(web: &Web, ctx: &RequestContext, refused: Option<&Entered>) -> P
             figure::ago(dataset.updated_at, &ctx.time),
         ],
         failed: false,
-    };
-    let columns = vec![
-        Column::text("Dataset"),
-        Column::wide("Description"),
-        Column::number("Items"),
-        Column::number("Runs"),
-        Column::text("Last run"),
-        Column::text("Updated"),
-    ];
-    let rows = datasets.rows.iter().zip(&counts).map(row).collect();
-    let table = Table { caption: "Datasets".to_owned(), columns, rows, select_for: None };
-    let mut page = Page::new(Section::Datasets, "Datasets");
+    }
+}
+
+/// The list, with the form of a new dataset as it was refused.
+async fn listed(web: &Web, ctx: &RequestContext, refused: Option<&Entered>) -> PageResult<Markup> {
+    let at = PageNumber { page: ctx.params.page(), limit: ROWS };
+    let list = ListedDatasets::read(web, ctx, at).await?;
+    let (all, path, is_search) = (list.all(), list.path.as_str(), search_text(ctx).is_some());
+    let title = if path.is_empty() { "Datasets" } else { folders::last(path) };
+    let mut page = Page::new(Section::Datasets, title);
+    if !path.is_empty() {
+        page.crumbs = folders::crumbs((Section::Datasets, "Datasets"), path, ctx);
+    }
     page.summary =
-        html! { (figure::grouped(total)) @if total == 1 { " dataset." } @else { " datasets." } };
+        html! { (figure::grouped(all)) @if all == 1 { " dataset." } @else { " datasets." } };
     if ctx.viewer.can_change() {
         page.action = maker(ctx, refused);
     }
     page.body = html! {
         @if ctx.params.get("done") == Some("deleted") { (toast::toast("Dataset deleted")) }
-        @if total == 0 { (nothing(ctx)) } @else {
-            (table::table(&table)) (table::numbers(&ctx.here().without("done"), at, total))
-        }
+        @if all > 0 || is_search { (search(ctx)) }
+        @if all > 0 {
+            (table::table(&list.table(at, ctx)))
+            (table::numbers(&ctx.here().without("done"), at, list.total))
+        } @else if is_search {
+            (empty::empty("No matches", &html! {
+                p { a.button href=(Section::Datasets.link(ctx)) { "Clear search" } }
+            }))
+        } @else if !path.is_empty() { (folders::nothing(Section::Datasets, path, ctx)) }
+        @else { (nothing(ctx)) }
     };
     Ok(page.show(ctx))
+}
+
+/// The part of a name that is searched for.
+fn search_text(ctx: &RequestContext) -> Option<&str> {
+    ctx.params.get("text").map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// A field for a part of the name; the search goes through all folders.
+fn search(ctx: &RequestContext) -> Markup {
+    let here = ["text", "page", "done", "folder"].into_iter().fold(ctx.here(), Link::without);
+    html! {
+        form.search method="get" action=(here.path()) role="search" {
+            @for (name, value) in here.pairs() { input type="hidden" name=(name) value=(value); }
+            label for="dataset-search" { "Name contains" }
+            input #dataset-search type="search" name="text" maxlength="200"
+                value=(search_text(ctx).unwrap_or_default());
+            button.button { "Search" }
+        }
+    }
 }
 
 /// Sizes of a dataset.
@@ -199,8 +279,8 @@ const DESCRIPTION: FormField<'_> =
 
 /// A form for one more dataset, open if it was refused.
 fn maker(ctx: &RequestContext, refused: Option<&Entered>) -> Markup {
-    let empty = Entered::default();
-    let entered = refused.unwrap_or(&empty);
+    let begun = Entered::preset(&[(NAME.name, &folders::beginning(folders::open(ctx)))]);
+    let entered = refused.unwrap_or(&begun);
     html! {
         details.making open[refused.is_some()] {
             summary.button.primary { "New dataset" }

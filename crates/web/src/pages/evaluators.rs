@@ -2,6 +2,18 @@
 
 /// The evaluator that comes with Ratchet.
 mod add;
+/// New evaluators and new versions.
+mod edit;
+/// Fields of an evaluator.
+mod form;
+/// From fields to a definition.
+mod reading;
+/// What fills the variables of a prompt.
+mod variables;
+/// Which records evaluators judge.
+mod rules;
+/// Definitions, version by version.
+mod versions;
 
 use std::time::Duration;
 
@@ -10,9 +22,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use ratchet_core::catalog::evaluator::document::{
-    EvaluationRule, EvaluationTarget, EvaluatorState,
-};
+use ratchet_core::catalog::evaluator::document::EvaluatorState;
 use ratchet_core::counted::counted;
 use ratchet_core::record::score::rule::SentValue;
 use ratchet_stages::score::evaluators::EvaluationWorker;
@@ -39,7 +49,23 @@ const DAY: Duration = Duration::from_secs(86_400);
 pub(super) fn routes() -> Router<Web> {
     Router::new()
         .route("/project/{project}/evaluators", get(list).post(add::add))
+        .route("/project/{project}/evaluators/new", get(edit::new).post(edit::create))
         .route("/project/{project}/evaluators/{evaluator}", get(show))
+        .route("/project/{project}/evaluators/{evaluator}/edit", get(edit::show).post(edit::save))
+        .route("/project/{project}/evaluators/{evaluator}/versions", get(versions::show))
+        .route(
+            "/project/{project}/evaluators/{evaluator}/delete",
+            get(edit::ask).post(edit::delete),
+        )
+        .route("/project/{project}/evaluation-rules/new", get(rules::new).post(rules::create))
+        .route(
+            "/project/{project}/evaluation-rules/{evaluation_rule}/edit",
+            get(rules::show).post(rules::save),
+        )
+        .route(
+            "/project/{project}/evaluation-rules/{evaluation_rule}/delete",
+            get(rules::ask).post(rules::delete),
+        )
         .route("/project/{project}/evaluators/{evaluator}/do", post(act))
 }
 
@@ -52,8 +78,17 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         (active) " of " (all.len()) " active: they judge traces as they arrive."
         @if let Some(agent) = agent { " Verdicts and agreement are those about " bdi { (agent) } "." }
     };
+    page.action = edit::head(&ctx);
+    let rules = rules::list(&web, &ctx).await?;
     page.body = html! {
+        @match ctx.params.get("done") {
+            Some("deleted") => { (toast::toast("Evaluator deleted")) },
+            Some("rule") => { (toast::toast("Rule saved")) },
+            Some("rule-deleted") => { (toast::toast("Rule deleted")) },
+            _ => {},
+        }
         @if all.is_empty() { (nothing(&ctx)) } @else { (overview(&all, &ctx)) }
+        (rules)
         (add::section(&ctx, &all))
     };
     Ok(page.show(&ctx))
@@ -75,7 +110,7 @@ fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "An evaluator has a judge score every trace, observation or session soon after its last "
             "change. A rule selects the records, and the share of them." }
-        p.muted { "Add the one below, or create your own with the Langfuse SDK or API:" }
+        p.muted { "Add the one below, create your own, or create it with the Langfuse SDK or API:" }
         (copy::snippet(&create_commands(ctx)))
         @if ctx.viewer.can_change() { p { a.button href="#add" { "Add evaluator" } } }
     };
@@ -158,6 +193,10 @@ async fn show(
         Some("paused") => Some("Evaluator paused"),
         Some("resumed") => Some("Evaluator resumed"),
         Some("queued") => Some("Backfill queued"),
+        Some("made") => Some("Evaluator created. A rule starts it"),
+        Some("version") => Some("Saved as a new version, which runs from now on"),
+        Some("saved") => Some("Saved. The definition is unchanged"),
+        Some("rule") => Some("Rule saved"),
         Some("added") => Some("Evaluator added: it judges new traces as they arrive"),
         _ => None,
     };
@@ -176,17 +215,19 @@ async fn one_page(web: &Web, ctx: &RequestContext, id: &str, extra: &Markup) -> 
     let one = find(web, ctx, id).await?;
     let mut page = Page::new(Section::Evaluators, &one.evaluator.name);
     page.summary = html! { (one.evaluator.description.as_deref().unwrap_or_default()) };
+    page.action = edit::actions(&one, ctx);
     page.body = html! {
         (extra)
         @if let EvaluatorState::Paused(_, why) = &one.state { p.muted { "Paused: " bdi { (why) } } }
         (facts(&one))
         @if one.last_day.skipped > 0 { (skipped(&one, ctx)) }
         @if ctx.viewer.can_change() { (buttons(&one, ctx)) }
-        @for rule in &one.rules { (rule_line(rule)) }
+        @for rule in &one.rules { (rules::line(rule, ctx)) }
         @if one.queue.dead > 0 {
             p { (one.queue.dead) " evaluations were given up. "
                 a href=(ctx.to(&["settings"])) { "Failed jobs" } " has the reasons." }
         }
+        @if let Some(latest) = one.evaluator.latest() { (versions::definition(latest)) }
     };
     Ok(page.show(ctx))
 }
@@ -237,24 +278,6 @@ fn skipped(one: &EvaluatorOverview, ctx: &RequestContext) -> Markup {
                     "Backfill skipped records"
                 }
             }
-        }
-    }
-}
-
-fn rule_line(rule: &EvaluationRule) -> Markup {
-    let target = match rule.target {
-        EvaluationTarget::Trace => "traces",
-        EvaluationTarget::Observation => "observations",
-        EvaluationTarget::Session => "sessions",
-        EvaluationTarget::Experiment => "experiment runs",
-    };
-    html! {
-        p.muted {
-            "Rule " bdi { (rule.name) } ": "
-            @if rule.is_running() { "running" } @else { "not running" }
-            ", " (figure::percent(rule.sampling)) " of " (target)
-            @if !rule.filter.is_empty() { " that match " (counted(rule.filter.len(), "condition")) }
-            ", " (rule.delay().as_secs()) " s after the last change."
         }
     }
 }

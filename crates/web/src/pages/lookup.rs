@@ -89,6 +89,7 @@ async fn by_name(
         project: ctx.project_id(),
         name: None,
         text: None,
+        folder: None,
         label: None,
         tag: None,
         updated: TimeRange::default(),

@@ -11,6 +11,8 @@ mod model_calls;
 mod outcome;
 /// Keeping it: as an item of a dataset, or as a version of the prompt.
 mod save;
+/// Tools and the schema of the answer.
+mod tools;
 
 use axum::Router;
 use axum::extract::State;
@@ -18,7 +20,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::catalog::prompt::{PRODUCTION, Pick};
-use ratchet_store::catalog::{LlmConnection, PromptReferences};
+use ratchet_store::catalog::{LlmConnection, Prompt, PromptReferences};
 use ratchet_store::query::PageNumber;
 
 use crate::components::{empty, toast};
@@ -70,16 +72,29 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
             let number = ctx.params.get("version").and_then(|number| number.parse().ok());
             let live = || Pick::Label(PRODUCTION.to_owned());
             let pick = number.map_or_else(live, Pick::Version);
-            let (project, name) = (ctx.project_id(), name.to_owned());
-            // References to other prompts are filled in: that is what an agent gets.
-            let found =
-                web.store.catalog.prompt(project, name, pick, PromptReferences::Composed).await?;
-            let (prompt, _) = found.ok_or_else(|| PageError::not_there("prompt version"))?;
-            PlaygroundForm::of(&prompt)
+            let form = PlaygroundForm::of(&version(&web, &ctx, (name, pick)).await?);
+            match ctx.params.get("against").and_then(|number| number.parse().ok()) {
+                Some(other) => {
+                    let other = version(&web, &ctx, (name, Pick::Version(other))).await?;
+                    form.against(&other)
+                }
+                None => form,
+            }
         }
     };
     let state = PlaygroundState::set_up(&web, &ctx, request).await?;
-    Ok(drawn(&ctx, &state))
+    Ok(drawn(&ctx, &state).await)
+}
+
+/// A version of a prompt. References to other prompts are filled in: that is what an agent gets.
+async fn version(
+    web: &Web,
+    ctx: &RequestContext,
+    (name, pick): (&str, Pick),
+) -> PageResult<Prompt> {
+    let (project, composed) = (ctx.project_id(), PromptReferences::Composed);
+    let found = web.store.catalog.prompt(project, name.to_owned(), pick, composed).await?;
+    found.map(|(prompt, _)| prompt).ok_or_else(|| PageError::not_there("prompt version"))
 }
 
 async fn run(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageResult<Response> {
@@ -88,23 +103,24 @@ async fn run(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageRe
     if state.request.check(&state.connections) {
         state.results = model_calls::ask(&web, &ctx, &state).await?;
     }
-    Ok(drawn(&ctx, &state).into_response())
+    Ok(drawn(&ctx, &state).await.into_response())
 }
 
-fn drawn(ctx: &RequestContext, state: &PlaygroundState) -> Markup {
+async fn drawn(ctx: &RequestContext, state: &PlaygroundState) -> Markup {
+    let answers = outcome::all(ctx, state).await;
     let mut page = Page::new(Section::Prompts, "Playground");
     page.crumbs = vec![("Prompts".to_owned(), Section::Prompts.link(ctx))];
     if let Some(name) = &state.request.name {
         page.crumbs.push((name.clone(), ctx.to(&["prompts", name])));
     }
     page.summary = html! {
-        "Run one prompt on several models side by side. Model calls are billed by your providers."
+        "Run prompts on several models side by side. Model calls are billed by your providers."
     };
     page.body = html! {
         @if let Some(words) = save::done_message(ctx) { (toast::toast(words)) }
         @if state.connections.is_empty() { (nothing(ctx)) } @else {
             (form::form(ctx, state))
-            (outcome::all(ctx, state))
+            (answers)
         }
     };
     page.show(ctx)

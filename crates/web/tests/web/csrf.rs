@@ -2,7 +2,7 @@ use ratchet_store::catalog::Role;
 use ratchet_web::sign_in::SignIn;
 use ratchet_web::web::Access;
 
-use crate::browser::{Browser, HOST, PARTS, PASSWORD, Site};
+use crate::browser::{Answer, Browser, HOST, PARTS, PASSWORD, Site};
 
 const CHANGES: [&str; 4] = ["POST", "PUT", "PATCH", "DELETE"];
 
@@ -175,4 +175,50 @@ async fn a_form_has_an_end() {
     let mut ada = site.signed_in("ada@example.com").await;
     ada.get("/account").await;
     ada.post(path, &[("current", PASSWORD), ("new", &long)]).await.check(422, "8 to 256");
+}
+
+/// A prompt's text, sent with a token, and with what a browser says of the site it comes from.
+async fn send_prompt(browser: &mut Browser, token: &str, site: &[(&str, &str)]) -> Answer {
+    let mut headers = vec![("content-type", "application/x-www-form-urlencoded")];
+    headers.extend(site);
+    let form = format!("form_token={token}&name=mine&kind=text&text=two+hours+of+work");
+    browser.send("POST", "/project/shop/prompt-editor", &headers, form).await
+}
+
+#[tokio::test]
+async fn a_form_of_an_earlier_login_is_shown_again_and_can_be_sent() {
+    let site = Site::new().await;
+    site.person("ada@example.com", Role::Owner).await;
+    let mut ada = site.signed_in("ada@example.com").await;
+    ada.get("/project/shop/prompt-editor").await;
+    let old = ada.form_token.clone();
+    ada.jar.clear();
+    assert_eq!(ada.sign_in("ada@example.com", PASSWORD).await.status, 303);
+    let ours = [("sec-fetch-site", "same-origin")];
+    let refused = send_prompt(&mut ada, &old, &ours).await;
+    refused.check(403, "form token is missing or expired").check(403, "Your input");
+    refused.check(403, "two hours of work").check(403, "Send again");
+    assert_ne!(ada.form_token, old, "the page has a token that is good");
+    let token = ada.form_token.clone();
+    let sent = send_prompt(&mut ada, &token, &ours).await;
+    sent.leads_to("/project/shop/prompts/mine?version=1&done=made");
+    // Who does not say where it comes from may be another site.
+    let unknown = send_prompt(&mut ada, &old, &[]).await;
+    unknown.check(403, "form token is missing or expired");
+    assert!(!unknown.text.contains("two hours"), "{}", unknown.text);
+}
+
+#[tokio::test]
+async fn a_form_of_somebody_whose_login_has_ended_is_kept() {
+    let site = Site::new().await;
+    site.person("ada@example.com", Role::Owner).await;
+    let mut ada = site.signed_in("ada@example.com").await;
+    ada.get("/project/shop/prompt-editor").await;
+    let token = ada.form_token.clone();
+    let mut elsewhere = ada.clone();
+    elsewhere.get("/account").await;
+    elsewhere.post("/sign-out", &[]).await.leads_to("/sign-in");
+    let refused = send_prompt(&mut ada, &token, &[("sec-fetch-site", "same-origin")]).await;
+    refused.check(401, "not signed in any more").check(401, "two hours of work");
+    refused.check(401, "href=\"/sign-in\"");
 }

@@ -210,7 +210,7 @@ async fn a_chart_is_changed_and_a_dashboard_narrowed() {
     narrowed.check(200, "level:ERROR").check(200, ">plan<");
     assert!(!narrowed.text.contains(">say<"), "what did not fail is left out");
     let bad = [("do", "change"), ("name", "Support"), ("q", "\"text\"")];
-    browser.post(&page, &bad).await.check(400, "charts do not support the filter");
+    browser.post(&page, &bad).await.check(400, "is for lists only");
     assert_eq!(browser.post(&widget, &[("do", "delete")]).await.status, 303);
     browser.get(&all).await.check(200, "No charts yet");
 }

@@ -36,6 +36,10 @@ mod shelf;
 mod prompts;
 /// Changing and deleting queues.
 mod queues_changed;
+/// Folders, and comments on prompts.
+mod folders;
+/// Evaluators and rules by their forms.
+mod evaluators_edited;
 /// Datasets: uploads, items and their versions.
 mod datasets;
 /// Renaming, editing and deleting.

@@ -9,7 +9,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{
     FieldUpdate, NewDataset, NewLlmConnection, NewPrompt, PromptReferences, Role,
 };
-use ratchet_testkit::scripted::{Failure, Reply, ScriptedModel, Tokens};
+use ratchet_testkit::scripted::{Call, Failure, Reply, ScriptedModel, Tokens};
 
 use crate::browser::{Browser, Site, id};
 
@@ -168,6 +168,125 @@ async fn a_prompt_is_tried_side_by_side() {
     let chat = asked.iter().find(|asked| asked["model"] == "gpt-4o-mini").unwrap();
     assert_eq!(chat["messages"][0]["content"], "Sort: Where is it?", "{chat}");
     assert_eq!(chat["temperature"], 0.5);
+}
+
+const LOOK_UP: &str = r#"[{"type":"function","function":{"name":"look_up","description":"Finds an order",
+    "parameters":{"type":"object","properties":{"order":{"type":"string"}}}}}]"#;
+
+#[tokio::test]
+async fn tools_are_sent_and_their_calls_are_shown() {
+    let (_site, mut member, model, [open, other]) = desk().await;
+    member.get(PAGE).await.check(200, "name=\"tools\"").check(200, "name=\"schema\"");
+    let call = Call {
+        id: "c1".to_owned(),
+        name: "look_up".to_owned(),
+        input: serde_json::json!({ "order": "<b>7</b>" }),
+    };
+    let calls = || Reply { calls: vec![call.clone()], ..says("") };
+    model.script([calls(), calls()]);
+    let fields = [
+        ("text", "Where is order 7?"),
+        ("tools", LOOK_UP),
+        ("connection0", open.as_str()),
+        ("model0", "gpt-4o-mini"),
+        ("connection1", other.as_str()),
+        ("model1", "claude-sonnet-5"),
+        ("max_tokens", "64"),
+        ("dollars", "1"),
+    ];
+    let tried = member.post(PAGE, &fields).await;
+    assert_eq!(
+        tried.text.matches("Tool call <code><bdi>look_up</bdi>").count(),
+        2,
+        "{}",
+        tried.text
+    );
+    tried.check(200, "&lt;b&gt;7").check(200, "The same text as the first answer");
+    let asked = model.requests();
+    let chat = asked.iter().find(|asked| asked["model"] == "gpt-4o-mini").unwrap();
+    assert_eq!(chat["tools"][0]["function"]["name"], "look_up", "{chat}");
+    let messages = asked.iter().find(|asked| asked["model"] == "claude-sonnet-5").unwrap();
+    assert_eq!(messages["tools"][0]["description"], "Finds an order", "{messages}");
+    for (field, value, why) in [
+        ("tools", "[{}]", "tool 1: name"),
+        ("tools", "{", "EOF"),
+        ("schema", "[]", "must be a JSON Schema"),
+        ("text1", "Hi {{order}}", "fill in order below"),
+    ] {
+        let mut wrong: Vec<_> = fields.iter().copied().filter(|(name, _)| *name != field).collect();
+        wrong.push((field, value));
+        let refused = member.post(PAGE, &wrong).await;
+        refused.check(200, why).check(200, "Where is order 7?");
+    }
+    assert_eq!(model.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn an_answer_fits_the_schema() {
+    let (_site, mut member, model, [open, _]) = desk().await;
+    member.get(PAGE).await;
+    let document = serde_json::json!({ "topic": "refund" });
+    model.script([Reply { document: Some(document), ..says("") }]);
+    let schema =
+        r#"{"type":"object","properties":{"topic":{"type":"string"}},"required":["topic"]}"#;
+    let fields = [
+        ("text", "Sort it"),
+        ("schema", schema),
+        ("connection0", open.as_str()),
+        ("model0", "gpt-4o-mini"),
+        ("max_tokens", "64"),
+        ("dollars", "1"),
+    ];
+    member.post(PAGE, &fields).await.check(200, "&quot;topic&quot;").check(200, "refund");
+    let asked = model.requests();
+    assert_eq!(asked[0]["response_format"]["json_schema"]["schema"]["required"][0], "topic");
+}
+
+#[tokio::test]
+async fn different_prompts_are_run_side_by_side_and_each_is_kept() {
+    let (site, mut member, model, [open, _]) = desk().await;
+    let new = NewPrompt {
+        name: "triage".to_owned(),
+        body: PromptBody::Text("Sort kindly: {{message}}".to_owned()),
+        config: Json::parse(r#"{"model":"m","tools":[{"name":"look_up"}]}"#).unwrap(),
+        labels: Vec::new(),
+        tags: None,
+        commit_message: None,
+        created_by: "ana".to_owned(),
+    };
+    let catalog = site.data.catalog();
+    catalog.create_prompt(id("shop"), new, Timestamp::default()).await.unwrap();
+    let versions = member.get("/project/shop/prompts/triage?version=2").await;
+    let both = "playground?prompt=triage&amp;version=2&amp;against=1";
+    versions.check(200, both).check(200, "Try both in playground");
+    let page = member.get(&format!("{PAGE}?prompt=triage&version=2&against=1")).await;
+    page.check(200, "Sort kindly: {{message}}").check(200, "\nSort: {{message}}</textarea>");
+    page.check(200, "look_up");
+    model.script([
+        Reply { on: "Sort kindly: Hi".to_owned(), ..says("a greeting") },
+        Reply { on: "Sort: Hi".to_owned(), ..says("other") },
+    ]);
+    let fields = [
+        ("text", "Sort kindly: {{message}}"),
+        ("text1", "Sort: {{message}}"),
+        ("name", "triage"),
+        ("config", r#"{"model":"m"}"#),
+        ("tools", r#"[{"name":"look_up"}]"#),
+        ("var.message", "Hi"),
+        ("connection0", open.as_str()),
+        ("model0", "gpt-4o-mini"),
+        ("connection1", open.as_str()),
+        ("model1", "gpt-4o-mini"),
+        ("max_tokens", "64"),
+        ("dollars", "1"),
+    ];
+    let tried = member.post(PAGE, &fields).await;
+    tried.check(200, "Answers compared").check(200, "Changes to the first answer");
+    tried.check(200, "a greeting").check(200, "Save this prompt");
+    let kept = "{&quot;model&quot;:&quot;m&quot;,&quot;tools&quot;:[{&quot;name&quot;:&quot;look_up&quot;}]}";
+    tried.check(200, &format!("name=\"config\" value=\"{kept}\""));
+    tried.check(200, "name=\"text\" value=\"Sort: {{message}}\"");
+    member.get(&format!("{PAGE}?prompt=triage&version=2&against=9")).await.check(404, "version");
 }
 
 #[tokio::test]

@@ -52,7 +52,9 @@ pub(super) fn furnish(writer: &Writer<'_>) -> Places {
     places.insert("promoted-agent", "support-agent".to_owned());
     places.insert("ab-test", ab_test(writer, ("support-agent", PROMPT), 2));
     places.insert("queue", queue(writer, &ids));
-    places.insert("evaluator", evaluator(writer, "whether answers fit"));
+    let judged = evaluator(writer, "whether answers fit");
+    places.insert("evaluation-rule", evaluation_rule(writer, (&judged, "every tenth")));
+    places.insert("evaluator", judged);
     places.insert("dashboard", dashboard(writer, ("costs", "what each model costs")));
     connection(writer, ("local models", "qwen3-32b"));
     places.insert("receiver", webhook(writer, "on-call rota"));
@@ -108,6 +110,20 @@ pub(super) fn evaluator(writer: &Writer<'_>, about: &str) -> String {
         "outputDefinition": { "dataType": "NUMERIC", "minValue": 0.0, "maxValue": 1.0 },
     });
     writer.post("/api/public/v2/evaluators", &body)["id"].as_str().unwrap().to_owned()
+}
+
+/// A rule that is switched off, with conditions that pages have words for and one that they have not.
+pub(super) fn evaluation_rule(writer: &Writer<'_>, (evaluator, name): (&str, &str)) -> String {
+    let body = json!({
+        "name": name, "enabled": false, "sampling": 0.1, "target": "trace",
+        "evaluatorAssignments": [{ "evaluatorId": evaluator, "variableMapping": null }],
+        "filter": [
+            { "type": "string", "column": "name", "operator": "starts with", "value": name },
+            { "type": "stringObject", "column": "metadata", "key": name, "operator": "=", "value": name },
+        ],
+    });
+    let made = writer.post("/api/public/v2/evaluation-rules", &body);
+    made["id"].as_str().unwrap().to_owned()
 }
 
 /// Scores of every form, by every kind of judge.

@@ -49,6 +49,29 @@ pub(super) const PAGES: &[Listed] = &[
     },
     Listed { name: "evaluators", address: "/project/{project}/evaluators" },
     Listed { name: "evaluator", address: "/project/{project}/evaluators/{evaluator}" },
+    Listed { name: "evaluator-new", address: "/project/{project}/evaluators/new" },
+    Listed { name: "evaluator-code", address: "/project/{project}/evaluators/new?type=code" },
+    Listed { name: "evaluator-edit", address: "/project/{project}/evaluators/{evaluator}/edit" },
+    Listed {
+        name: "evaluator-versions",
+        address: "/project/{project}/evaluators/{evaluator}/versions",
+    },
+    Listed {
+        name: "evaluator-delete",
+        address: "/project/{project}/evaluators/{evaluator}/delete",
+    },
+    Listed {
+        name: "rule-new",
+        address: "/project/{project}/evaluation-rules/new?evaluator={evaluator}",
+    },
+    Listed {
+        name: "rule-edit",
+        address: "/project/{project}/evaluation-rules/{evaluation-rule}/edit",
+    },
+    Listed {
+        name: "rule-delete",
+        address: "/project/{project}/evaluation-rules/{evaluation-rule}/delete",
+    },
     Listed { name: "matrix", address: "/project/{project}/matrix" },
     Listed { name: "matrix-category", address: "/project/{project}/matrix/category/W6" },
     Listed { name: "metrics", address: "/project/{project}/metrics" },
@@ -108,6 +131,7 @@ pub(super) const PAGES: &[Listed] = &[
         address: "/project/{project}/datasets/{dataset}/compare?before={before}&after={after}&after={before}&item={item}",
     },
     Listed { name: "prompts", address: "/project/{project}/prompts" },
+    Listed { name: "prompts-folder", address: "/project/{project}/prompts?folder=support" },
     Listed { name: "prompts-none", address: "/project/{project}/prompts?text=nothing&tag=no" },
     Listed { name: "prompt-delete", address: "/project/{project}/prompts/{prompt}/delete" },
     Listed { name: "prompt", address: "/project/{project}/prompts/{prompt}?version=2" },
@@ -122,6 +146,10 @@ pub(super) const PAGES: &[Listed] = &[
     Listed {
         name: "playground",
         address: "/project/{project}/playground?prompt={prompt}&version=2",
+    },
+    Listed {
+        name: "playground-versions",
+        address: "/project/{project}/playground?prompt={prompt}&version=2&against=1",
     },
     Listed { name: "dashboard", address: "/project/{project}/dashboards" },
     Listed { name: "dashboard-by-model", address: "/project/{project}/dashboards?by=model" },

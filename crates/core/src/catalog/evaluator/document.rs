@@ -1,6 +1,9 @@
 //! Evaluators and rules as they are stored. The Langfuse API writes the same documents; fields that
 //! are not needed to run them are carried along unread.
 
+/// The score that a judge gives.
+mod output;
+
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +12,8 @@ use serde_json::{Map, Value};
 use crate::catalog::filter::{FilterCondition, Operator};
 use crate::judge::code_evaluator::CODE_JUDGE;
 use crate::money::Money;
+
+pub use output::{OutputDefinition, OutputType};
 
 /// How long a trace or observation must have been still before it is judged.
 pub const DEFAULT_DELAY: Duration = Duration::from_secs(10);
@@ -102,6 +107,11 @@ impl CodeLanguage {
         }
     }
 
+    /// Parses a name.
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Python, Self::Typescript].into_iter().find(|language| language.as_str() == name)
+    }
+
     /// Returns why an evaluator in this language does not run where the operator names no
     /// interpreter, and what to do.
     pub const fn without_interpreter(self) -> &'static str {
@@ -161,32 +171,31 @@ pub enum MappingSource {
     ExperimentItemMetadata,
 }
 
-/// The score that a judge gives.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct OutputDefinition {
-    pub data_type: OutputType,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min_value: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_value: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub categories: Option<Vec<String>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub should_allow_multiple_matches: Option<bool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub score_reasoning_instructions: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub score_value_instructions: Option<String>,
-}
+impl MappingSource {
+    pub const ALL: [Self; 6] = [
+        Self::Input,
+        Self::Output,
+        Self::Metadata,
+        Self::ToolCalls,
+        Self::ExpectedOutput,
+        Self::ExperimentItemMetadata,
+    ];
 
-/// The data type of a judge's score.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum OutputType {
-    Numeric,
-    Boolean,
-    Categorical,
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Output => "output",
+            Self::Metadata => "metadata",
+            Self::ToolCalls => "tool_calls",
+            Self::ExpectedOutput => "expected_output",
+            Self::ExperimentItemMetadata => "experiment_item_metadata",
+        }
+    }
+
+    /// Parses a name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|source| source.as_str() == name)
+    }
 }
 
 /// Which records are evaluated, and by which evaluators.
@@ -282,6 +291,12 @@ impl Evaluator {
 }
 
 impl EvaluatorVersion {
+    /// Returns the variables of its prompt, each once.
+    pub fn variables(&self) -> Vec<String> {
+        let messages = self.prompt.iter().flatten();
+        super::variables(messages.map(|message| message.content.as_str()))
+    }
+
     /// Returns its source, if it is code.
     pub fn code(&self) -> Option<(CodeLanguage, &str)> {
         let is_code = self.kind == EvaluatorKind::Code;

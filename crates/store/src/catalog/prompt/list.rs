@@ -6,6 +6,7 @@ use ratchet_core::time::Timestamp;
 
 use crate::StoreResult;
 use crate::catalog::Catalog;
+use crate::catalog::folders::{self, NameFolder};
 use crate::catalog::sql::{Conditions, Tx, Value, contains};
 use crate::catalog::versioned::sort_labels;
 use crate::project::ProjectId;
@@ -18,6 +19,8 @@ pub struct PromptQuery {
     pub name: Option<String>,
     /// A part of the name, in any case.
     pub text: Option<String>,
+    /// Directly in this folder; an empty path is the root.
+    pub folder: Option<String>,
     /// Versions with this label.
     pub label: Option<String>,
     pub tag: Option<String>,
@@ -61,6 +64,18 @@ impl Catalog {
         })
         .await
     }
+
+    /// Returns the folders directly in a folder, by name; an empty path is the root.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn prompt_folders(
+        &self,
+        project: ProjectId,
+        path: String,
+    ) -> StoreResult<Vec<NameFolder>> {
+        self.transact(move |tx| folders::in_folder(tx, ("prompt", &project), &path)).await
+    }
 }
 
 /// The conditions of a query, as SQL on `prompt p`.
@@ -76,6 +91,7 @@ impl Matching {
         matching.add("p.name = $", query.name.as_ref());
         let text = query.text.as_ref().map(|text| contains(&text.to_ascii_lowercase()));
         matching.add("LOWER(p.name) LIKE $ ESCAPE '!'", text);
+        folders::add_folder(&mut matching, "p.name", query.folder.as_ref());
         matching.add(standing, query.label.as_ref());
         matching.add(tagged, query.tag.as_ref());
         matching.add("p.updated_at >= $", query.updated.from);

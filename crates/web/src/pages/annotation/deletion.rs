@@ -108,7 +108,15 @@ async fn about(web: &Web, ctx: &RequestContext, comment: &Comment) -> PageResult
     Ok(match comment.kind {
         CommentedKind::Trace => ctx.to(&["traces", &comment.object]),
         CommentedKind::Session => ctx.to(&["sessions", &comment.object]),
-        CommentedKind::Prompt => ctx.to(&["prompts"]),
+        CommentedKind::Prompt => {
+            let id = comment.object.clone();
+            match web.store.catalog.prompt_version_of(ctx.project_id(), id).await? {
+                Some((name, version)) => {
+                    ctx.to(&["prompts", &name]).with("version", version.to_string())
+                }
+                None => ctx.to(&["prompts"]),
+            }
+        }
         CommentedKind::Observation => {
             let id = ObservationId::parse(&comment.object)
                 .map_err(|_| PageError::not_there("observation"))?;

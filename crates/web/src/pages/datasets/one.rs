@@ -14,7 +14,7 @@ use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
 use crate::frame::{Page, Section, menu};
 use crate::page_error::{PageError, PageResult};
-use crate::pages::{dataset_guide, table_export};
+use crate::pages::{dataset_guide, folders, table_export};
 use crate::request_context::{Link, Params, RequestContext};
 use crate::web::Web;
 
@@ -37,7 +37,7 @@ pub(super) async fn find(web: &Web, ctx: &RequestContext, name: String) -> PageR
 /// What every page of a dataset begins with.
 pub(super) fn begin(dataset: &Dataset, ctx: &RequestContext) -> Page {
     let mut page = Page::new(Section::Datasets, dataset.name.clone());
-    page.crumbs = vec![("Datasets".to_owned(), Section::Datasets.link(ctx))];
+    page.crumbs = folders::crumbs((Section::Datasets, "Datasets"), &dataset.name, ctx);
     page.summary = html! { (dataset.description.as_deref().unwrap_or_default()) };
     page
 }

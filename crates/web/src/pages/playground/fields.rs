@@ -1,15 +1,19 @@
 use std::collections::BTreeMap;
 
+use ratchet_agent::request::ToolSpec;
 use ratchet_core::catalog::prompt::{PromptBody, PromptKind};
 use ratchet_core::json_size::small_tree;
 use ratchet_core::money::Money;
 use ratchet_store::catalog::{LlmConnection, Prompt};
 use serde_json::Value;
 
+use super::tools;
 use crate::request_context::Params;
 
 /// Models that are asked at once.
 pub(super) const SLOTS: usize = 4;
+/// Fields of prompts of single models.
+pub(super) const OWN: [&str; SLOTS] = ["text0", "text1", "text2", "text3"];
 /// What a variable's field is called, before its name.
 pub(super) const VARIABLE: &str = "var.";
 /// Tokens of an answer at most.
@@ -29,6 +33,14 @@ pub(super) struct PlaygroundForm {
     pub(super) variables: BTreeMap<String, String>,
     /// Which connection and which model, by slot.
     pub(super) slots: [(String, String); SLOTS],
+    /// Another prompt for a slot, of the same kind; empty for the common one.
+    pub(super) own: [String; SLOTS],
+    /// Function definitions as JSON.
+    pub(super) tools: String,
+    /// JSON Schema of the answer.
+    pub(super) schema: String,
+    /// The config of the prompt that it was loaded from.
+    pub(super) config: String,
     pub(super) temperature: String,
     pub(super) max_tokens: String,
     pub(super) dollars: String,
@@ -36,6 +48,9 @@ pub(super) struct PlaygroundForm {
     pub(super) wrong: Vec<(&'static str, String)>,
     /// The prompt, once it was understood.
     pub(super) body: Option<PromptBody>,
+    own_bodies: [Option<PromptBody>; SLOTS],
+    pub(super) tool_specs: Vec<ToolSpec>,
+    pub(super) response_schema: Option<Value>,
 }
 
 /// What a recorded model call was given.
@@ -55,20 +70,27 @@ impl PlaygroundForm {
 
     /// A version of a prompt.
     pub(super) fn of(prompt: &Prompt) -> Self {
-        let text = match &prompt.body {
-            PromptBody::Text(text) => text.clone(),
-            chat @ PromptBody::Chat(_) => {
-                serde_json::to_string_pretty(&chat.to_json()).unwrap_or_default()
-            }
-        };
+        let (tools, schema) = tools::of_config(prompt.config.as_str());
         let request = Self {
             name: Some(prompt.name.clone()),
             version: Some(prompt.version),
             kind: Some(prompt.body.kind()),
-            text,
+            text: written(&prompt.body),
+            tools,
+            schema,
+            config: prompt.config.as_str().to_owned(),
             ..Self::usual()
         };
         request.understood()
+    }
+
+    /// The same with another version for the second slot, to run both.
+    pub(super) fn against(mut self, other: &Prompt) -> Self {
+        if self.kind == Some(other.body.kind()) {
+            self.own[1] = written(&other.body);
+        }
+        self.wrong.clear();
+        self.understood()
     }
 
     /// The input of a model call: messages, or a text.
@@ -104,6 +126,10 @@ impl PlaygroundForm {
             text: text("text"),
             variables: variables.collect(),
             slots: std::array::from_fn(slot),
+            own: OWN.map(text),
+            tools: text("tools"),
+            schema: text("schema"),
+            config: text("config"),
             temperature: text("temperature").trim().to_owned(),
             max_tokens: text("max_tokens").trim().to_owned(),
             dollars: text("dollars").trim().to_owned(),
@@ -114,18 +140,59 @@ impl PlaygroundForm {
 
     /// The same with its prompt understood, or with what keeps it from being so.
     fn understood(mut self) -> Self {
-        let kind = self.kind.unwrap_or(PromptKind::Text);
-        let json = match kind {
-            PromptKind::Text => Ok(Value::from(self.text.as_str())),
-            PromptKind::Chat => small_tree(&self.text).map_err(|why| why.to_string()),
-        };
-        let body =
-            json.and_then(|json| PromptBody::read(kind, json).map_err(|why| why.to_string()));
-        match body {
+        match self.read_body(&self.text) {
             Ok(body) => self.body = Some(body),
             Err(why) => self.wrong.push(("text", why)),
         }
+        for (at, field) in OWN.into_iter().enumerate() {
+            if self.own[at].trim().is_empty() {
+                continue;
+            }
+            match self.read_body(&self.own[at]) {
+                Ok(body) => self.own_bodies[at] = Some(body),
+                Err(why) => self.wrong.push((field, why)),
+            }
+        }
+        match tools::read(&self.tools) {
+            Ok(tools) => self.tool_specs = tools,
+            Err(why) => self.wrong.push(("tools", why)),
+        }
+        match tools::read_schema(&self.schema) {
+            Ok(schema) => self.response_schema = schema,
+            Err(why) => self.wrong.push(("schema", why)),
+        }
         self
+    }
+
+    fn read_body(&self, text: &str) -> Result<PromptBody, String> {
+        let kind = self.kind.unwrap_or(PromptKind::Text);
+        let json = match kind {
+            PromptKind::Text => Value::from(text),
+            PromptKind::Chat => small_tree(text).map_err(|why| why.to_string())?,
+        };
+        PromptBody::read(kind, json).map_err(|why| why.to_string())
+    }
+
+    /// The prompt of a slot.
+    pub(super) fn body_of(&self, slot: usize) -> Option<&PromptBody> {
+        self.own_bodies.get(slot).and_then(Option::as_ref).or(self.body.as_ref())
+    }
+
+    /// The prompt of a slot as it was entered.
+    pub(super) fn text_of(&self, slot: usize) -> &str {
+        let own = self.own.get(slot).filter(|own| !own.trim().is_empty());
+        own.unwrap_or(&self.text)
+    }
+
+    /// Whether a slot has a prompt of its own.
+    pub(super) fn has_own(&self, slot: usize) -> bool {
+        self.own_bodies.get(slot).is_some_and(Option::is_some)
+    }
+
+    /// The variables of all prompts that are run.
+    pub(super) fn all_variables(&self) -> std::collections::BTreeSet<String> {
+        let bodies = self.body.iter().chain(self.own_bodies.iter().flatten());
+        bodies.flat_map(PromptBody::variables).collect()
     }
 
     /// Whether it can be run; what keeps it from that is noted.
@@ -159,18 +226,18 @@ impl PlaygroundForm {
 
     /// The variables of the prompt that the form had no field for.
     fn unfilled(&self) -> std::collections::BTreeSet<String> {
-        let all = self.body.iter().flat_map(PromptBody::variables);
+        let all = self.all_variables().into_iter();
         all.filter(|name| !self.variables.contains_key(name)).collect()
     }
 
-    /// The connections that are to be asked, and for which model.
+    /// The slots that are to be asked: which connection, and for which model.
     pub(super) fn chosen<'a>(
         &'a self,
         connections: &'a [LlmConnection],
-    ) -> Vec<(&'a LlmConnection, &'a str)> {
-        let found = self.slots.iter().filter(|(_, model)| !model.is_empty());
-        let found = found.filter_map(|(id, model)| {
-            Some((connections.iter().find(|known| known.id == *id)?, model.as_str()))
+    ) -> Vec<(usize, &'a LlmConnection, &'a str)> {
+        let found = self.slots.iter().enumerate().filter(|(_, (_, model))| !model.is_empty());
+        let found = found.filter_map(|(slot, (id, model))| {
+            Some((slot, connections.iter().find(|known| known.id == *id)?, model.as_str()))
         });
         found.collect()
     }
@@ -201,17 +268,29 @@ impl PlaygroundForm {
         found.map(|(_, why)| why.as_str())
     }
 
-    /// What goes into the prompt, as JSON: the variables, or the prompt itself where it has none.
-    pub(super) fn input(&self) -> Value {
-        let names = self.body.as_ref().map(PromptBody::variables).unwrap_or_default();
+    /// What goes into the prompt of a slot, as JSON: the variables, or the prompt itself where it
+    /// has none.
+    pub(super) fn input(&self, slot: usize) -> Value {
+        let body = self.body_of(slot);
+        let names = body.map(PromptBody::variables).unwrap_or_default();
         if names.is_empty() {
-            return self.body.as_ref().map(PromptBody::to_json).unwrap_or_default();
+            return body.map(PromptBody::to_json).unwrap_or_default();
         }
         let value = |name: String| {
             let value = self.variables.get(&name).cloned().unwrap_or_default();
             (name, Value::from(value))
         };
         Value::Object(names.into_iter().map(value).collect())
+    }
+}
+
+/// A prompt as the form has it: a text, or messages as JSON.
+fn written(body: &PromptBody) -> String {
+    match body {
+        PromptBody::Text(text) => text.clone(),
+        chat @ PromptBody::Chat(_) => {
+            serde_json::to_string_pretty(&chat.to_json()).unwrap_or_default()
+        }
     }
 }
 
@@ -250,7 +329,7 @@ mod tests {
     fn a_chat_is_read_as_json_and_says_what_is_wrong() {
         let chat = r#"[{"role": "user", "content": "{{q}}"}]"#;
         let good = request(&[("kind", "chat"), ("text", chat), ("var.q", "Why?")]);
-        assert_eq!(good.input(), serde_json::json!({"q": "Why?"}));
+        assert_eq!(good.input(0), serde_json::json!({"q": "Why?"}));
         let bad = request(&[("kind", "chat"), ("text", "[{\"role\": 1}]")]);
         assert_eq!(bad.problem("text"), Some("must be a text"));
     }

@@ -1,12 +1,15 @@
 use maud::{Markup, html};
-use ratchet_core::catalog::prompt::{PromptBody, PromptKind};
+use ratchet_core::catalog::prompt::PromptKind;
 use ratchet_stages::llm_connections;
 use ratchet_store::catalog::LlmConnection;
 
 use super::PlaygroundState;
-use super::fields::{PlaygroundForm, SLOTS, VARIABLE};
+use super::fields::{OWN, PlaygroundForm, SLOTS, VARIABLE};
 use crate::request_context::RequestContext;
 
+const TOOLS_HINT: &str = "A JSON list of function definitions, each with name, description and parameters. \
+     Calls are shown and not run.";
+const SCHEMA_HINT: &str = "A JSON Schema that the answer must fit.";
 /// Lines of a prompt that are seen at once.
 const ROWS: usize = 14;
 
@@ -20,6 +23,8 @@ pub(super) fn form(ctx: &RequestContext, state: &PlaygroundState) -> Markup {
             div.playground-prompt {
                 (prompt(request))
                 (variables(request))
+                (json_area(request, ("tools", "Tools", &request.tools), TOOLS_HINT))
+                (json_area(request, ("schema", "Response schema", &request.schema), SCHEMA_HINT))
             }
             div.playground-models {
                 fieldset {
@@ -44,6 +49,7 @@ fn kept(request: &PlaygroundForm) -> Markup {
     let kind = request.kind.unwrap_or(PromptKind::Text);
     html! {
         input type="hidden" name="kind" value=(kind.as_str());
+        input type="hidden" name="config" value=(request.config);
         @if let Some(name) = &request.name { input type="hidden" name="name" value=(name); }
         @if let Some(version) = request.version { input type="hidden" name="version" value=(version); }
     }
@@ -69,7 +75,7 @@ fn prompt(request: &PlaygroundForm) -> Markup {
 }
 
 fn variables(request: &PlaygroundForm) -> Markup {
-    let names = request.body.as_ref().map(PromptBody::variables).unwrap_or_default();
+    let names = request.all_variables();
     html! {
         (problem(request, "variables"))
         @for (nth, name) in names.iter().enumerate() {
@@ -84,11 +90,53 @@ fn variables(request: &PlaygroundForm) -> Markup {
     }
 }
 
+/// A field for JSON, folded while it is empty.
+fn json_area(
+    request: &PlaygroundForm,
+    (name, label, value): (&'static str, &str, &str),
+    hint: &str,
+) -> Markup {
+    let rows = value.lines().count().clamp(4, ROWS);
+    html! {
+        details.playground-json open[!value.trim().is_empty() || request.problem(name).is_some()] {
+            summary { (label) }
+            div.form-row {
+                label.sr for=(name) { (label) }
+                textarea id=(name) name=(name) rows=(rows) spellcheck="false"
+                    aria-invalid=[request.problem(name).map(|_| "true")] { "\n" (value) }
+                (problem(request, name))
+                p.hint { (hint) }
+            }
+        }
+    }
+}
+
+/// Another prompt for one model, folded while there is none.
+fn own_prompt(request: &PlaygroundForm, nth: usize) -> Markup {
+    let (Some(field), Some(text)) = (OWN.get(nth), request.own.get(nth)) else {
+        return Markup::default();
+    };
+    let rows = text.lines().count().clamp(4, ROWS);
+    html! {
+        details.playground-json open[!text.trim().is_empty() || request.problem(field).is_some()] {
+            summary { "Own prompt" span.sr { " for model " (nth + 1) } }
+            div.form-row {
+                label.sr for=(field) { "Prompt of model " (nth + 1) }
+                textarea id=(field) name=(field) rows=(rows) spellcheck="false"
+                    aria-invalid=[request.problem(field).map(|_| "true")] { "\n" (text) }
+                (problem(request, field))
+                p.hint { "Instead of the one on the left; the same variables." }
+            }
+        }
+    }
+}
+
 fn slot(state: &PlaygroundState, nth: usize) -> Markup {
     let Some((id, model)) = state.request.slots.get(nth) else { return Markup::default() };
     // Before anything was chosen, the first connection is.
     let is_fresh = state.request.slots.iter().all(|(id, _)| id.is_empty());
-    let first = state.connections.first().filter(|_| nth == 0 && is_fresh);
+    let first = state.connections.first();
+    let first = first.filter(|_| is_fresh && (nth == 0 || state.request.has_own(nth)));
     let chosen = state.connections.iter().find(|known| known.id == *id).or(first);
     let usual = chosen.and_then(llm_connections::usual_model).unwrap_or_default();
     let model = if model.is_empty() { usual.as_str() } else { model };
@@ -104,6 +152,7 @@ fn slot(state: &PlaygroundState, nth: usize) -> Markup {
             input type="text" name={ "model" (nth) } value=(model) placeholder="model" maxlength="500"
                 aria-label={ "Model " (number) } list=[chosen.map(|chosen| format!("models-{}", chosen.id))]
                 spellcheck="false" autocomplete="off";
+            (own_prompt(&state.request, nth))
         }
     }
 }

@@ -3,7 +3,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use ratchet_agent::budget::{Allowance, Budget};
 use ratchet_agent::model::Model;
-use ratchet_agent::request::LlmRequest;
+use ratchet_agent::request::{LlmRequest, ResponseFormat};
 use ratchet_agent::response::LlmResponse;
 use ratchet_agent::retry::MODEL_BACKOFF;
 use ratchet_core::backoff::Backoff;
@@ -12,6 +12,7 @@ use ratchet_stages::llm_connections::ConnectError;
 use ratchet_store::catalog::LlmConnection;
 
 use super::PlaygroundState;
+use super::fields::PlaygroundForm;
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
 use crate::web::Web;
@@ -24,6 +25,8 @@ const UNPRICED_TOKENS: u64 = 200_000;
 /// Result of one model call.
 #[derive(Debug)]
 pub(crate) struct ModelResult {
+    /// Which of the models that were chosen, from 0.
+    pub(crate) slot: usize,
     pub(crate) connection: String,
     /// The requested model.
     pub(crate) model: String,
@@ -40,19 +43,34 @@ pub(super) async fn ask(
     state: &PlaygroundState,
 ) -> PageResult<Vec<ModelResult>> {
     let request = &state.request;
-    let Some(body) = &request.body else { return Ok(Vec::new()) };
-    let question = LlmRequest {
-        temperature: request.temperature().ok().flatten(),
-        max_tokens: request.max_tokens().unwrap_or(1),
-        ..llm_connections::ask(&body.filled(&request.variables))
-    };
     let _permit = ctx.viewer.take(&web.model_calls, "model calls")?;
     let priced = budget(Allowance { money: request.money(), ..Allowance::default() });
     let unpriced = budget(Allowance { tokens: Some(UNPRICED_TOKENS), ..Allowance::default() });
-    let chosen = request.chosen(&state.connections);
-    let request =
-        chosen.into_iter().map(|chosen| one(web, ctx, chosen, &question, [&priced, &unpriced]));
-    Ok(join_all(request).await)
+    let chosen = request.chosen(&state.connections).into_iter();
+    let asked: Vec<_> = chosen
+        .filter_map(|(slot, connection, model)| {
+            Some((slot, (connection, model), question(request, slot)?))
+        })
+        .collect();
+    let budgets = [&priced, &unpriced];
+    let calls = asked.iter().map(|(slot, chosen, question)| async move {
+        let result = one(web, ctx, *chosen, question, budgets).await;
+        ModelResult { slot: *slot, ..result }
+    });
+    Ok(join_all(calls).await)
+}
+
+/// What a slot is asked.
+fn question(request: &PlaygroundForm, slot: usize) -> Option<LlmRequest> {
+    let body = request.body_of(slot)?;
+    let schema = request.response_schema.clone();
+    Some(LlmRequest {
+        temperature: request.temperature().ok().flatten(),
+        max_tokens: request.max_tokens().unwrap_or(1),
+        tools: request.tool_specs.clone(),
+        response_format: schema.map_or(ResponseFormat::Text, ResponseFormat::Json),
+        ..llm_connections::ask(&body.filled(&request.variables))
+    })
 }
 
 fn budget(allowance: Allowance) -> Budget {
@@ -79,6 +97,7 @@ async fn one(
         false => why.without_reply(),
     });
     ModelResult {
+        slot: 0,
         connection: connection.provider.clone(),
         model: name.to_owned(),
         took: web.now().since(began),

@@ -45,8 +45,17 @@ fn chooser(
             label for="version" { "with" }
             (select("version", versions, Some(new)))
             button.button type="submit" { "Compare" }
+            @if let Some(old) = old.filter(|_| ctx.viewer.can_change()) {
+                " " a.button href=(both(old, new, ctx)) { "Try both in playground" }
+            }
         }
     }
+}
+
+/// Both versions in the playground.
+fn both(old: &Prompt, new: &Prompt, ctx: &RequestContext) -> Link {
+    let playground = ctx.to(&["playground"]).with("prompt", &new.name);
+    playground.with("version", new.version.to_string()).with("against", old.version.to_string())
 }
 
 fn select(name: &str, versions: &[Prompt], chosen: Option<&Prompt>) -> Markup {

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::form::PageForm;
 use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
+use crate::pages::folders;
 use crate::request_context::{Link, Params, RequestContext};
 use crate::web::Web;
 
@@ -126,6 +127,12 @@ pub(super) fn link(ctx: &RequestContext, base: Option<&Prompt>) -> Link {
     }
 }
 
+/// Link to the editor, for a new prompt in a folder.
+pub(super) fn new_link(ctx: &RequestContext, folder: &str) -> Link {
+    let editor = link(ctx, None);
+    if folder.is_empty() { editor } else { editor.with("folder", folder) }
+}
+
 /// Link to the editor, for a new prompt that begins as a copy of another one.
 pub(super) fn copy_link(ctx: &RequestContext, of: &Prompt) -> Link {
     link(ctx, Some(of)).with(COPY, "yes")
@@ -139,7 +146,10 @@ fn is_copy(ctx: &RequestContext) -> bool {
 pub(super) async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
     ctx.viewer.may_change()?;
     let values = match ctx.params.get("prompt") {
-        None => VersionForm::default(),
+        None => {
+            let name = folders::beginning(folders::open(&ctx));
+            VersionForm { name, ..VersionForm::default() }
+        }
         Some(name) => {
             let version = ctx.params.get("version").and_then(|number| number.parse().ok());
             let version = version.ok_or_else(|| PageError::not_there("prompt version"))?;

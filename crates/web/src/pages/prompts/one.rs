@@ -4,11 +4,12 @@ use ratchet_core::catalog::prompt::{PRODUCTION, Pick, PromptBody};
 use ratchet_store::catalog::{Prompt, PromptReferences};
 use ratchet_store::query::PageNumber;
 
-use super::{changes, compare, deletion, editor, labels, metrics, uses};
+use super::{changes, comments, compare, deletion, editor, labels, metrics, uses};
 use crate::components::{diff, figure, json, toast};
 use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
 use crate::pages::ab_tests;
+use crate::pages::folders;
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
@@ -63,6 +64,7 @@ pub(super) async fn show(
     let chosen = &chosen;
     let uses = uses::uses(&web, &ctx, chosen).await?;
     let metrics = metrics::metrics(&web, &ctx, chosen).await?;
+    let comments = comments::section(&web, &ctx, chosen).await?;
     let changes = changes::changes(&web, &ctx, &name).await?;
     let ab_tests = ab_tests::of_prompt(&web, &ctx, &name).await?;
     let changed = compare::changed(&versions, (against.as_ref(), chosen), &ctx).await;
@@ -72,7 +74,7 @@ pub(super) async fn show(
         Some(agent) => locked(agent, &ctx),
     };
     let mut page = Page::new(Section::Prompts, name);
-    page.crumbs = vec![("Prompts".to_owned(), Section::Prompts.link(&ctx))];
+    page.crumbs = folders::crumbs((Section::Prompts, "Prompts"), &chosen.name, &ctx);
     page.summary = html! {
         (chosen.body.kind().as_str()) ", version " (chosen.version) " of "
         (versions.first().map_or(0, |newest| newest.version))
@@ -86,6 +88,8 @@ pub(super) async fn show(
             Some("unlabelled") => { (toast::toast("Label removed")) },
             Some("tags") => { (toast::toast("Tags saved")) },
             Some("deleted") => { (toast::toast("Version deleted")) },
+            Some("commented") => { (toast::toast("Comment added")) },
+            Some("comment-deleted") => { (toast::toast("Comment deleted")) },
             Some("made") => { (toast::toast("Saved as a new version without labels")) },
             _ => {},
         }
@@ -105,6 +109,7 @@ pub(super) async fn show(
                 (json::json(chosen.config.as_str()))
                 h2 { "Used by" }
                 (uses::calls(&uses, &ctx))
+                (comments)
                 (changes)
             }
         }

@@ -9,7 +9,7 @@ const FILTERS: [(&str, &str); 4] =
     [("text", "name contains"), ("name", "name"), ("label", "label"), ("tag", "tag")];
 
 fn all(ctx: &RequestContext) -> Link {
-    ["page", "done"].into_iter().fold(ctx.here(), Link::without)
+    ["page", "done", "folder"].into_iter().fold(ctx.here(), Link::without)
 }
 
 pub(super) fn is_narrowed(ctx: &RequestContext) -> bool {

@@ -67,6 +67,7 @@ impl Seed<'_> {
             ("week", week),
             ("id", suggestion),
             ("evaluator", shipped::NAME.to_owned()),
+            ("evaluation_rule", shipped::NAME.to_owned()),
             ("token", link.token),
             ("target-chat", self.target_chat().await),
             ("media", self.media().await),

@@ -3,8 +3,8 @@ use serde_json::{Value, json};
 
 use super::words;
 use crate::pages::furnish::{
-    ab_test, agent, chat, connection, dashboard, evaluator, promotion, public_link, settle, target,
-    target_chat, webhook,
+    ab_test, agent, chat, connection, dashboard, evaluation_rule, evaluator, promotion,
+    public_link, settle, target, target_chat, webhook,
 };
 use crate::pages::list::{Places, encode};
 use crate::pages::stage::TARGET;
@@ -59,6 +59,7 @@ pub(crate) fn seed(server: &Ratchet) -> Places {
     let production = [("version", "1"), ("label", "production"), ("confirmed", "yes")];
     hand.0.submit(&page, &format!("{page}/label"), &production);
     let ab_test = ab_test(&hand.0, (&promoted, &prompt_name), 2);
+    let judged = evaluator(&hand.0, &all);
     let mut places = Places::from([
         place("project", PROJECT),
         place("trace", TRACE),
@@ -71,7 +72,8 @@ pub(crate) fn seed(server: &Ratchet) -> Places {
         place("item", &format!("item-{last}")),
         place("words", words::RUNNING[0]),
         place("queue", &queue),
-        place("evaluator", &evaluator(&hand.0, &all)),
+        place("evaluation-rule", &evaluation_rule(&hand.0, (&judged, &name_of(&all)))),
+        place("evaluator", &judged),
         place("week", &week),
         place("receiver", &webhook(&hand.0, "last")),
         place("chat", &chat(&hand.0, &all_of_a_name(), &[(&all, "idle")])),
