@@ -34,8 +34,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(assign, unassign))
 }
 
-/// `GET /api/public/annotation-queues`: the project's queues, newest first; to a reviewer's key those
-/// that its person is assigned to.
+/// `GET /api/public/annotation-queues`: queues, newest first; with a reviewer's key its person's.
 #[utoipa::path(
     get,
     path = "/api/public/annotation-queues",
