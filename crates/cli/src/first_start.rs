@@ -195,7 +195,7 @@ async fn create_keys(
     let create = async |role, what: &str| {
         let note = Some(format!("{what}, created at first start"));
         let (project, permissions) = (project.id.clone(), Permissions::usual(role));
-        let new = NewKey { project, role, permissions, note, pair: None };
+        let new = NewKey { project, role, permissions, note, person: None, pair: None };
         anyhow::Ok(catalog.create_key(new, now).await.context("cannot create the first keys")?.1)
     };
     let sdk = create(Role::Member, "SDKs").await?;
@@ -214,7 +214,7 @@ async fn ensure_key(
         let note = Some("preset by RATCHET_INIT_PUBLIC_KEY".to_owned());
         let (project, role) = (project.id.clone(), Role::Owner);
         let permissions = Permissions::usual(role);
-        let new = NewKey { project, role, permissions, note, pair: Some(pair) };
+        let new = NewKey { project, role, permissions, note, person: None, pair: Some(pair) };
         catalog.create_key(new, now).await.context("cannot create the preset key")?;
         return Ok(());
     };

@@ -141,6 +141,7 @@ async fn receive(
         role: Role::Member,
         permissions: Permissions::NONE.with(Permission::Chat),
         note: Some(CONVERSATION.to_owned()),
+        person: None,
         pair: None,
     };
     let made = context.catalog.create_key(new, Clock::System.now()).await;

@@ -178,7 +178,8 @@ impl Server {
         permissions: Permissions,
     ) -> anyhow::Result<(ApiKey, KeyPair)> {
         let (project, note) = (self.start_outcome.project.id.clone(), Some(note.to_owned()));
-        let new = NewKey { project, role: Role::Member, permissions, note, pair: None };
+        let new =
+            NewKey { project, role: Role::Member, permissions, note, person: None, pair: None };
         let made = self.folder.catalog.create_key(new, Clock::System.now()).await;
         made.context("cannot create a key")
     }

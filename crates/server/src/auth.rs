@@ -19,6 +19,7 @@ use axum::http::header::ORIGIN;
 use axum::http::request::Parts;
 use ratchet_core::chat::workspace::WorkspaceSource;
 use ratchet_stages::chat::Chats;
+use ratchet_stages::review::reviewer_scope::ReviewerScope;
 use ratchet_store::catalog::{Actor, ApiKey, Catalog, Permission, Permissions, Role};
 use ratchet_store::project::ProjectId;
 
@@ -27,6 +28,10 @@ use crate::body::PublicKeyOnly;
 use crate::error::{ApiError, ApiResult};
 use credentials::{Credentials, unauthorized};
 pub use local_keys::{LocalKey, LocalKeys};
+
+/// What a reviewer's key is told that belongs to nobody.
+const IS_NOBODYS: &str = "this key has the role reviewer and belongs to nobody; create one of a \
+     person with `ratchet keys create --role reviewer --person EMAIL`, and revoke this one";
 
 /// A client with a valid public and secret key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +42,8 @@ pub struct Caller {
     pub key: String,
     /// The key's role in its project.
     pub role: Role,
+    /// The id of the user whose queues it sees, with the role reviewer.
+    pub person: Option<String>,
     /// The key's permissions beyond its role.
     pub permissions: Permissions,
     /// Its actor in the audit log.
@@ -47,12 +54,12 @@ pub struct Caller {
 #[derive(Clone, Debug)]
 pub struct Reader(pub Caller);
 
-/// A caller who may read queues and the traces in them. A reviewer reads no other traces: the handler
-/// checks that.
+/// A caller who may read queues and the records in them. A reviewer reads those of one person: the
+/// handler checks that with [`Caller::reviewer_scope`].
 #[derive(Clone, Debug)]
 pub struct QueueReader(pub Caller);
 
-/// A caller who may complete queue items.
+/// A caller who may complete queue items, a reviewer those of one person.
 #[derive(Clone, Debug)]
 pub struct QueueReviewer(pub Caller);
 
@@ -66,7 +73,7 @@ pub enum EventScope {
     All,
     /// Scores only: a browser that holds the public key only.
     Scores,
-    /// Scores on records in queues: a reviewer's key.
+    /// Scores on records in the queues of a person: a reviewer's key.
     Reviews,
 }
 
@@ -110,6 +117,27 @@ impl Caller {
     /// The catalog on behalf of the caller, for the audit log.
     pub fn catalog(&self, app: &App) -> Catalog {
         app.store.catalog.by(self.actor.clone())
+    }
+
+    /// What a reviewer's key sees; `None` for keys that see the whole project.
+    ///
+    /// # Errors
+    /// 403 for a key that belongs to nobody.
+    pub async fn reviewer_scope<'a>(&self, app: &'a App) -> ApiResult<Option<ReviewerScope<'a>>> {
+        let Some(person) = self.reviewed_person()? else { return Ok(None) };
+        Ok(Some(ReviewerScope::of(&app.store, self.project.clone(), person).await?))
+    }
+
+    /// The person whose queues a reviewer's key sees; `None` for keys that see all of them.
+    ///
+    /// # Errors
+    /// 403 for a key that belongs to nobody.
+    pub fn reviewed_person(&self) -> ApiResult<Option<&str>> {
+        match (self.role, &self.person) {
+            (Role::Reviewer, Some(person)) => Ok(Some(person)),
+            (Role::Reviewer, None) => Err(ApiError::Forbidden(IS_NOBODYS.to_owned())),
+            _ => Ok(None),
+        }
     }
 
     /// Authenticates a request and applies the key's rate limit.
@@ -258,8 +286,9 @@ pub(crate) struct AuthenticatedCaller(pub(crate) Caller);
 impl From<ApiKey> for Caller {
     fn from(key: ApiKey) -> Self {
         let actor = Actor::key(&key);
-        let ApiKey { id, project, role, permissions, .. } = key;
-        Self { project, key: id, role, permissions, actor }
+        let ApiKey { id, project, role, permissions, person, .. } = key;
+        let person = person.map(|person| person.id);
+        Self { project, key: id, role, person, permissions, actor }
     }
 }
 
@@ -273,7 +302,8 @@ async fn identify(app: &App, headers: &HeaderMap) -> ApiResult<Identity> {
         site::reject_cross_site(headers)?;
         let (project, key) = (project.clone(), "open".to_owned());
         let (role, permissions, actor) = (Role::Owner, Permissions::ALL, Actor::Anyone);
-        return Ok(Identity::Full(Caller { project, key, role, permissions, actor }));
+        let person = None;
+        return Ok(Identity::Full(Caller { project, key, role, person, permissions, actor }));
     }
     let identity = match Credentials::from_headers(headers)? {
         Credentials::Pair { public, secret } => {
@@ -418,7 +448,7 @@ mod tests {
 
     fn caller(role: Role, permissions: Permissions) -> Caller {
         let (project, key) = (ProjectId::parse("p").unwrap(), "k".to_owned());
-        Caller { project, key, role, permissions, actor: Actor::Anyone }
+        Caller { project, key, role, person: None, permissions, actor: Actor::Anyone }
     }
 
     #[test]

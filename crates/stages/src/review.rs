@@ -17,6 +17,8 @@ pub mod sampling;
 mod known_agents;
 /// Patterns of failures that are new in a week.
 mod failure_patterns;
+/// What people with the role reviewer see.
+pub mod reviewer_scope;
 /// Where weekly reviews work.
 pub mod review_site;
 /// Alerts about the weekly review.

@@ -137,7 +137,7 @@ pub use folders::NameFolder;
 pub use gate::{GateQuery, NewGate, StoredGate};
 pub use identity::{Admission, ProviderIdentity};
 pub use job::{JobFailure, JobKey, JobLease, JobQuery, JobRecord, JobRequest, LeaseStatus, NewJob};
-pub use key::{ApiKey, KeyPair, NewKey, Role};
+pub use key::{ApiKey, KeyPair, KeyPerson, NewKey, Role};
 pub use llm_connection::{LlmConnection, LlmCredentials, NewLlmConnection};
 pub use login::{LOGIN_IDLE, LOGIN_LIFETIME, Login, LoginUser};
 pub use media::{

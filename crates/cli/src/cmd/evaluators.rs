@@ -4,6 +4,7 @@ use ratchet_server::api::evaluators::{
     EvaluatorsView,
 };
 use ratchet_stages::data_target::DataTarget;
+use ratchet_web::request_context::shell_word;
 
 use crate::administration::Retrospect;
 use crate::config::Config;
@@ -232,7 +233,22 @@ fn one_text(view: &EvaluatorStatusView) -> String {
         ));
     }
     text.push_str(&format!("Cost cap per day: ${:.2}\n", view.daily_cost_cap));
-    text
+    text + &skipped_text(view)
+}
+
+/// What was not judged, and how to have it judged.
+fn skipped_text(view: &EvaluatorStatusView) -> String {
+    if view.skipped_last_30_days == 0 {
+        return String::new();
+    }
+    format!(
+        "Skipped: {} records of the last 24 h, {} of the last 30 days. The evaluator was paused or at \
+         its cost cap, or they had ended more than an hour before they arrived. \
+         `ratchet evaluators backfill {} --since 30d` says how many are left and what they cost.\n",
+        view.last_day.skipped,
+        view.skipped_last_30_days,
+        shell_word(&view.name),
+    )
 }
 
 fn retrospect_text(view: &BackfillView, what: Retrospect) -> String {

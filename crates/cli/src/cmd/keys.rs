@@ -33,7 +33,7 @@ enum Action {
 
 #[derive(Args, Debug)]
 struct CreateArgs {
-    /// Role in the project: owner, member, viewer or ingest-only
+    /// Role in the project: owner, member, viewer, reviewer or ingest-only
     #[arg(long, default_value = "member")]
     role: String,
     /// Server-wide permissions: chat, backup, administration, or none [default: none; all for an owner's key]
@@ -42,6 +42,9 @@ struct CreateArgs {
     /// Description
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
+    /// Whose queues a key with the role reviewer sees: email or user ID
+    #[arg(long, value_name = "EMAIL")]
+    person: Option<String>,
     #[command(flatten)]
     keys: ProjectArgs,
 }
@@ -85,7 +88,7 @@ async fn create(args: &CreateArgs) -> anyhow::Result<Outcome> {
         names
     });
     let (role, note) = (Some(args.role.clone()), args.note.clone());
-    let request = KeyRequest { role, permissions, note };
+    let request = KeyRequest { role, permissions, note, person: args.person.clone() };
     let made = data_target::with_project(keys, "ratchet keys create", async |target, project| {
         target.create_key(&project.id, request).await
     });
@@ -97,11 +100,19 @@ fn new_key_text(made: &NewKeyView) -> String {
     format!(
         "Created a key with the role {}{}. The secret is shown only once; store it safely:\n\n  \
          public key  {}\n  secret key  {}\n",
-        made.key.role,
+        role_text(&made.key),
         permissions_text(&made.key),
         made.key.public_key,
         made.secret_key
     )
+}
+
+/// The role, and with the role reviewer whose key it is.
+fn role_text(key: &KeyView) -> String {
+    match &key.person {
+        Some(person) => format!("{} of {person}", key.role),
+        None => key.role.clone(),
+    }
 }
 
 /// What it may do beyond its project, as the end of a sentence.
@@ -127,9 +138,10 @@ async fn list(args: &ProjectArgs) -> anyhow::Result<Outcome> {
 }
 
 fn row(key: &KeyView) -> [String; 7] {
-    let KeyView { id, public_key, secret_hint, role, permissions, created_at, note, .. } = key;
+    let KeyView { id, public_key, secret_hint, permissions, created_at, note, .. } = key;
     let (note, permissions) = (note.as_deref().unwrap_or_default(), permissions.join(","));
-    [id, public_key, secret_hint, role, &permissions, created_at, note].map(str::to_owned)
+    let role = role_text(key);
+    [id, public_key, secret_hint, &role, &permissions, created_at, note].map(str::to_owned)
 }
 
 /// What becomes of permissions that are named.

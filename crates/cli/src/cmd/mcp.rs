@@ -85,7 +85,8 @@ fn local_api(store: &Store, config: &Config, project: ProjectId) -> anyhow::Resu
     let app = App::new(state, Settings::default(), user_files::prices(&config.data)?);
     let router = ApiRouter::new(&app);
     let (role, permissions, actor) = (Role::Owner, Permissions::NONE, Actor::CommandLine);
-    let caller = Caller { project, key: "ratchet mcp".to_owned(), role, permissions, actor };
+    let (key, person) = ("ratchet mcp".to_owned(), None);
+    let caller = Caller { project, key, role, person, permissions, actor };
     Ok(LocalApi::new(app, router, caller))
 }
 

@@ -40,7 +40,7 @@ struct UsersArgs {
 struct NewUserArgs {
     /// Email address
     email: String,
-    /// Role: owner, member or viewer
+    /// Role: owner, member, viewer or reviewer
     #[arg(long, default_value = "member")]
     role: String,
     /// Display name

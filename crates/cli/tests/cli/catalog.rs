@@ -56,7 +56,14 @@ fn check_keys(at: &At<'_>) {
     let message = fails(at.ratchet(&["keys", "grant", public, "backup"]), 1);
     assert!(message.contains("has no key pk-"), "{message}");
     let message = fails(at.ratchet(&["keys", "create", "--role", "king"]), 1);
-    assert!(message.contains("role: owner, member, viewer or ingest-only"), "{message}");
+    assert!(message.contains("role: owner, member, viewer, reviewer or ingest-only"), "{message}");
+    let message = fails(at.ratchet(&["keys", "create", "--role", "reviewer"]), 1);
+    assert!(message.contains("person: a reviewer's key belongs to a user"), "{message}");
+    json(at.ratchet(&["users", "create", "ann@example.com", "--role", "reviewer"]));
+    let theirs = ["keys", "create", "--role", "reviewer", "--person", "ann@example.com"];
+    assert_eq!(json(at.ratchet(&theirs))["person"], "ann@example.com");
+    let listed = ok(at.ratchet(&["keys", "list"]));
+    assert!(listed.contains("reviewer of ann@example.com"), "{listed}");
 }
 
 #[test]

@@ -223,13 +223,24 @@ fn a_cost_cap_stops_calls_and_an_unusable_answer_becomes_a_dead_letter() {
     record(&running, 1);
     wait::until("it is skipped", || status(&running)["lastDay"]["skipped"] == 1);
     assert!(model.requests().is_empty() && judged(&running).is_empty());
+    let shown = ask(&running, &["evaluators", "show", "correct"]).run();
+    assert!(shown.stdout.contains("Skipped: 1 records of the last 24 h, 1 of"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("`ratchet evaluators backfill correct"), "{}", shown.stdout);
     let shown = ask(&running, &["evaluators", "backfill", "correct", "--since", "36500d"]).run();
     assert!(shown.stdout.contains("1 traces match"), "{}", shown.stdout);
     assert!(shown.stdout.contains("at most $0.0"), "{}", shown.stdout);
     let paused = crate::json(ask(&running, &["evaluators", "pause", "correct"]));
     assert_eq!(paused["state"], "paused");
-    let listed = crate::json(ask(&running, &["evaluators", "list"]));
-    assert_eq!(listed["evaluators"][0]["name"], "correct");
+    drop(running.kill_hard());
+    // The output that other programs read.
+    let listed = crate::ratchet(&["evaluators", "list", "--data"]).arg(data.path());
+    let listed = &crate::json(listed)["evaluators"];
+    assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
+    assert_eq!(listed[0]["name"], "correct");
+    assert_eq!(
+        (&listed[0]["state"], &listed[0]["skippedLast30Days"]),
+        (&json!("paused"), &json!(1))
+    );
 }
 
 #[test]

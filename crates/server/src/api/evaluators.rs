@@ -70,6 +70,9 @@ pub struct EvaluatorStatusView {
     pub rules: Vec<RuleStatusView>,
     /// The last 24 hours.
     pub last_day: ActivityView,
+    /// Records of the last 30 days that were not judged when they arrived: the evaluator was paused
+    /// or at its cost cap, or they had ended more than an hour before. A backfill judges them.
+    pub skipped_last_30_days: u64,
     /// Cost since midnight (UTC) in US dollars, with what calls without an answer may have cost.
     pub cost_today: f64,
     /// Cost cap of a day in US dollars.
@@ -111,7 +114,8 @@ pub struct RuleStatusView {
 pub struct ActivityView {
     /// Verdicts.
     pub judged: u64,
-    /// Records without a verdict: paused, at the cost cap, or nothing to judge.
+    /// Records without a verdict: paused, at the cost cap, ended long before they arrived, or nothing
+    /// to judge.
     pub skipped: u64,
     /// Failed attempts.
     pub failed: u64,
@@ -168,6 +172,7 @@ impl From<EvaluatorOverview> for EvaluatorStatusView {
             score_name: overview.score_name().to_owned(),
             rules: overview.rules.iter().map(RuleStatusView::of).collect(),
             last_day,
+            skipped_last_30_days: overview.skipped_last_30_days,
             cost_today: (overview.today.cost + overview.today.reserved).dollars(),
             daily_cost_cap: overview.evaluator.daily_cost_cap.unwrap_or(DEFAULT_DAILY_COST_CAP),
             waiting: overview.queue.waiting,

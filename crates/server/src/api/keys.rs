@@ -32,6 +32,9 @@ pub struct KeyView {
     pub permissions: Vec<String>,
     /// What the key is used for.
     pub note: Option<String>,
+    /// The email address of the user that it belongs to, with the role reviewer.
+    #[serde(default)]
+    pub person: Option<String>,
     /// Time of creation, RFC 3339.
     pub created_at: String,
 }
@@ -46,6 +49,7 @@ impl From<ApiKey> for KeyView {
             role: key.role.as_str().to_owned(),
             permissions: key.permissions.iter().map(|one| one.as_str().to_owned()).collect(),
             note: key.note,
+            person: key.person.map(|person| person.email),
             created_at: key.created_at.to_string(),
         }
     }
@@ -72,8 +76,8 @@ impl From<(ApiKey, KeyPair)> for NewKeyView {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KeyRequest {
-    /// The role in its project: owner, member, viewer or ingest-only. Member by default, the least
-    /// privilege with which an SDK records and reads prompts and datasets.
+    /// The role in its project: owner, member, viewer, reviewer or ingest-only. Member by default,
+    /// the least privilege with which an SDK records and reads prompts and datasets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
     /// Permissions beyond the role: `chat`, `backup`, `administration`. By default, an owner's key
@@ -82,6 +86,10 @@ pub struct KeyRequest {
     pub permissions: Option<Vec<String>>,
     /// What the key is used for.
     pub note: Option<String>,
+    /// The user whose queues a key with the role reviewer sees, by email address or id. Other keys
+    /// have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<String>,
 }
 
 /// The permissions of a key.
@@ -120,14 +128,14 @@ impl KeyRequest {
     pub fn check(self, project: ProjectId) -> ApiResult<NewKey> {
         let role = self.role.as_deref().map_or(Some(Role::Member), Role::parse);
         let role = role.ok_or_else(|| {
-            ApiError::Invalid("role: owner, member, viewer or ingest-only".to_owned())
+            ApiError::Invalid("role: owner, member, viewer, reviewer or ingest-only".to_owned())
         })?;
         let permissions = match &self.permissions {
             Some(words) => permissions(words)?,
             None => Permissions::usual(role),
         };
         let note = validation::key_note(self.note)?;
-        Ok(NewKey { project, role, permissions, note, pair: None })
+        Ok(NewKey { project, role, permissions, note, person: self.person, pair: None })
     }
 }
 

@@ -62,7 +62,12 @@ pub(super) async fn create(
     let project = existing(&app, &project).await?;
     let pair = pair(request.public_key, request.secret_key)?;
     // A member's key does all that Langfuse's do; only administration needs an owner's.
-    let request = KeyRequest { role: request.role, permissions: None, note: request.note };
+    let request = KeyRequest {
+        role: request.role,
+        permissions: None,
+        note: request.note,
+        person: request.person,
+    };
     let new = request.check(project)?;
     let (key, pair) =
         caller.catalog(&app).create_key(NewKey { pair, ..new }, app.clock.now()).await?;

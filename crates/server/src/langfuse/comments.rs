@@ -51,10 +51,10 @@ pub(super) async fn create(
         kind: request.object_type.0,
         object: request.object_id,
         content: request.content,
-        author: request.author_user_id,
+        author: review_scope::comment_author(&caller, request.author_user_id)?,
     };
     must_exist(&app, &caller.project, new.kind, &new.object).await?;
-    if !review_scope::reaches_commented(&app, &caller, (new.kind, &new.object)).await? {
+    if !review_scope::has_commented(&app, &caller, (new.kind, &new.object)).await? {
         return Err(missing(new.kind, &new.object));
     }
     let made = caller.catalog(&app).create_comment(caller.project, new, app.clock.now()).await?;
@@ -88,7 +88,7 @@ pub(super) async fn list(
     }
     params.finish()?;
     if let (Some(kind), Some(object)) = (filter.kind, &filter.object)
-        && !review_scope::reaches_commented(&app, &caller, (kind, object)).await?
+        && !review_scope::has_commented(&app, &caller, (kind, object)).await?
     {
         return Err(missing(kind, object));
     }
@@ -113,7 +113,7 @@ pub(super) async fn show(
 ) -> ApiResult<Json<CommentView>> {
     let comment = app.store.catalog.comment(caller.project.clone(), id.clone()).await?;
     let commented = (comment.kind, comment.object.as_str());
-    if !review_scope::reaches_commented(&app, &caller, commented).await? {
+    if !review_scope::has_commented(&app, &caller, commented).await? {
         return Err(ApiError::NotFound(format!("comment {id} not found")));
     }
     Ok(Json(view(comment, &caller.project)))

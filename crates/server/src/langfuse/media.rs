@@ -67,7 +67,7 @@ pub(super) async fn show(
     origin: Origin,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<MediaView>> {
-    if !review_scope::reaches_media(&app, &caller, &id).await? {
+    if !review_scope::has_media(&app, &caller, &id).await? {
         return Err(not_found());
     }
     let media = app.store.catalog.media(caller.project.clone(), id).await?;

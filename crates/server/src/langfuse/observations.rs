@@ -24,9 +24,9 @@ use super::page_stream::{self, RowWriter};
 use super::params::{PageParams, Params, meta};
 use super::path::PathId;
 use super::prompt_ids::PromptIds;
-use super::response;
+use super::{response, review_scope};
 use crate::app::App;
-use crate::auth::Reader;
+use crate::auth::{QueueReader, Reader};
 use crate::error::ApiResult;
 
 /// The routes of this resource.
@@ -119,9 +119,12 @@ pub(super) async fn load(
 )]
 pub(super) async fn show(
     State(app): State<App>,
-    Reader(caller): Reader,
+    QueueReader(caller): QueueReader,
     PathId(id): PathId<Observation>,
 ) -> ApiResult<Json<ObservationView>> {
+    if !review_scope::has_observation(&app, &caller, &id).await? {
+        return Err(response::not_found("Observation"));
+    }
     let prices = app.store.prices(&caller.project);
     let observation = app.store.telemetry.observation(caller.project.clone(), id.clone()).await?;
     let observation = observation.ok_or_else(|| response::not_found("Observation"))?;

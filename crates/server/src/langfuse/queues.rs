@@ -17,6 +17,7 @@ use utoipa_axum::routes;
 use super::json_fields::JsonFields;
 use super::params::{self, PageParams, Params};
 use super::path::PathOf;
+use super::review_scope;
 use crate::app::App;
 use crate::auth::{Caller, Member, QueueReader, QueueReviewer};
 use crate::error::ApiResult;
@@ -33,7 +34,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(assign, unassign))
 }
 
-/// `GET /api/public/annotation-queues`: the project's queues, newest first.
+/// `GET /api/public/annotation-queues`: queues, newest first; with a reviewer's key its person's.
 #[utoipa::path(
     get,
     path = "/api/public/annotation-queues",
@@ -48,7 +49,11 @@ pub(super) async fn list(
 ) -> ApiResult<Json<Paged<QueueView>>> {
     let page = params.page();
     params.finish()?;
-    let found = app.store.catalog.queues(caller.project, page).await?;
+    let (catalog, project) = (&app.store.catalog, caller.project.clone());
+    let found = match caller.reviewed_person()? {
+        Some(person) => catalog.queues_of_person(project, person.to_owned(), page).await?,
+        None => catalog.queues(project, page).await?,
+    };
     let data = found.rows.into_iter().map(queue_view).collect();
     Ok(Json(Paged { data, meta: params::meta(page, found.total) }))
 }
@@ -94,6 +99,7 @@ pub(super) async fn show(
     QueueReader(caller): QueueReader,
     PathOf(queue): PathOf<String>,
 ) -> ApiResult<Json<QueueView>> {
+    review_scope::must_have_queue(&app, &caller, &queue).await?;
     Ok(Json(queue_view(app.store.catalog.queue(of(caller, queue)).await?)))
 }
 
@@ -114,6 +120,7 @@ pub(super) async fn items(
     let page = params.page();
     let status = params.wire_enum::<ItemStatus>("status");
     params.finish()?;
+    review_scope::must_have_queue(&app, &caller, &queue).await?;
     let found = app.store.catalog.queue_items(of(caller, queue), status, page).await?;
     let data = found.rows.into_iter().map(item_view).collect();
     Ok(Json(Paged { data, meta: params::meta(page, found.total) }))
@@ -163,6 +170,7 @@ pub(super) async fn item(
     QueueReader(caller): QueueReader,
     PathOf((queue, item)): PathOf<(String, String)>,
 ) -> ApiResult<Json<QueueItemView>> {
+    review_scope::must_have_queue(&app, &caller, &queue).await?;
     Ok(Json(item_view(app.store.catalog.queue_item(of(caller, queue), item).await?)))
 }
 
@@ -181,6 +189,7 @@ pub(super) async fn change(
     PathOf((queue, item)): PathOf<(String, String)>,
     JsonFields(change): JsonFields<QueueItemChange>,
 ) -> ApiResult<Json<QueueItemView>> {
+    review_scope::must_have_queue(&app, &caller, &queue).await?;
     let (status, now) = (change.status.map(|status| status.0), app.clock.now());
     let changed = caller.catalog(&app).set_queue_item(of(caller, queue), item, status, now).await?;
     Ok(Json(item_view(changed)))

@@ -8,7 +8,7 @@ use ratchet_store::catalog::Role;
 use ratchet_store::telemetry::Prepared;
 use ratchet_store::telemetry::{Batch, Telemetry};
 
-use super::review_scope::ReviewedScores;
+use super::review_scope::{self, ReviewedScores};
 use crate::app::App;
 use crate::auth::{EventScope, Scorer};
 use crate::body::{Received, Weight};
@@ -82,12 +82,15 @@ pub(super) async fn deliver<T: Send + 'static>(
         text_bytes: limits.text_bytes,
     };
     let worker = app.clone();
-    let is_reviewer = scorer.reach == EventScope::Reviews;
+    let reviewer = scorer.caller.reviewed_person()?.map(str::to_owned);
     let (prepared, outcomes, (rest, reviewed)) = received
         .parse_json(app, Weight::Texts, move |text| {
-            let (statements, rest) = interpret(text, &reading)?;
+            let (mut statements, rest) = interpret(text, &reading)?;
+            if let Some(person) = &reviewer {
+                review_scope::sign(&mut statements, person);
+            }
             let says_something = !statements.is_empty();
-            let reviewed = is_reviewer.then(|| ReviewedScores::of(&statements));
+            let reviewed = reviewer.is_some().then(|| ReviewedScores::of(&statements));
             let (prepared, outcomes) = prepare(&worker.store.telemetry, statements, &arrival);
             Ok((says_something.then_some(prepared), outcomes, (rest, reviewed)))
         })

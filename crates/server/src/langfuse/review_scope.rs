@@ -1,100 +1,139 @@
-//! What a key with the role reviewer reaches: records that are in a queue, and scores on them.
+//! What a key with the role reviewer reads and writes: the queues that its person is assigned to, the
+//! records in them, and scores on those.
 
-use ratchet_core::catalog::annotation::{CommentedKind, ItemKind};
+use ratchet_core::catalog::annotation::CommentedKind;
 use ratchet_core::id::{ObservationId, SessionId, TraceId};
+use ratchet_core::record::field::{Field, Stamp};
 use ratchet_core::record::score::{Score, ScorePatch, ScoreSource, ScoreTarget};
 use ratchet_remote::langfuse::events::EventPatches;
-use ratchet_store::catalog::Role;
-use ratchet_store::project::ProjectId;
+use ratchet_stages::review::reviewer_scope::ReviewerScope;
+use ratchet_store::StoreResult;
 
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::{ApiError, ApiResult};
 
-/// Returns whether a caller reaches a trace: a reviewer's key only if the trace, or the session it
-/// belongs to, is in a queue.
+/// Rejects a queue that is not a reviewer's as one that does not exist.
 ///
 /// # Errors
-/// Fails only when the database does.
-pub(super) async fn reaches_trace(app: &App, caller: &Caller, trace: &TraceId) -> ApiResult<bool> {
-    if caller.role != Role::Reviewer {
-        return Ok(true);
-    }
-    let project = &caller.project;
-    if is_queued(app, project, (ItemKind::Trace, trace.to_string())).await? {
-        return Ok(true);
-    }
-    let found = app.store.telemetry.trace(project.clone(), trace.clone()).await?;
-    match found.and_then(|trace| trace.session) {
-        Some(session) => is_queued(app, project, (ItemKind::Session, session.to_string())).await,
-        None => Ok(false),
+/// 404, and 403 for a reviewer's key that belongs to nobody.
+pub(super) async fn must_have_queue(app: &App, caller: &Caller, queue: &str) -> ApiResult<()> {
+    match caller.reviewer_scope(app).await? {
+        Some(scope) if !scope.has_queue(queue) => {
+            Err(ApiError::NotFound(format!("annotation queue {queue} not found")))
+        }
+        Some(_) | None => Ok(()),
     }
 }
 
-/// Returns whether a caller reaches what a comment is on.
+/// Returns whether a caller sees a trace.
 ///
 /// # Errors
-/// Fails only when the database does.
-pub(super) async fn reaches_commented(
+/// 403 for a reviewer's key that belongs to nobody.
+pub(super) async fn has_trace(app: &App, caller: &Caller, trace: &TraceId) -> ApiResult<bool> {
+    match caller.reviewer_scope(app).await? {
+        Some(scope) => Ok(scope.has_trace(trace).await?),
+        None => Ok(true),
+    }
+}
+
+/// Returns whether a caller sees an observation.
+///
+/// # Errors
+/// 403 for a reviewer's key that belongs to nobody.
+pub(super) async fn has_observation(
+    app: &App,
+    caller: &Caller,
+    id: &ObservationId,
+) -> ApiResult<bool> {
+    match caller.reviewer_scope(app).await? {
+        Some(scope) => Ok(scope.has_observation(id).await?),
+        None => Ok(true),
+    }
+}
+
+/// Returns whether a caller sees a score: that is, the record that it is on.
+///
+/// # Errors
+/// 403 for a reviewer's key that belongs to nobody.
+pub(super) async fn has_score(app: &App, caller: &Caller, score: &Score) -> ApiResult<bool> {
+    match caller.reviewer_scope(app).await? {
+        Some(scope) => Ok(has_target(&scope, Some(&score.target)).await?),
+        None => Ok(true),
+    }
+}
+
+/// Returns whether a caller sees a session.
+///
+/// # Errors
+/// 403 for a reviewer's key that belongs to nobody.
+pub(super) async fn has_session(app: &App, caller: &Caller, id: &SessionId) -> ApiResult<bool> {
+    match caller.reviewer_scope(app).await? {
+        Some(scope) => Ok(scope.has_session(id).await?),
+        None => Ok(true),
+    }
+}
+
+/// Returns whether a caller sees a media file.
+///
+/// # Errors
+/// 403 for a reviewer's key that belongs to nobody.
+pub(super) async fn has_media(app: &App, caller: &Caller, media: &str) -> ApiResult<bool> {
+    match caller.reviewer_scope(app).await? {
+        Some(scope) => Ok(scope.has_media(media).await?),
+        None => Ok(true),
+    }
+}
+
+/// Returns whether a caller sees what a comment is on.
+///
+/// # Errors
+/// 403 for a reviewer's key that belongs to nobody.
+pub(super) async fn has_commented(
     app: &App,
     caller: &Caller,
     (kind, object): (CommentedKind, &str),
 ) -> ApiResult<bool> {
-    if caller.role != Role::Reviewer {
-        return Ok(true);
-    }
-    match kind {
+    let Some(scope) = caller.reviewer_scope(app).await? else { return Ok(true) };
+    let found = match kind {
         CommentedKind::Trace => match TraceId::parse(object) {
-            Ok(trace) => reaches_trace(app, caller, &trace).await,
-            Err(_) => Ok(false),
+            Ok(trace) => scope.has_trace(&trace).await?,
+            Err(_) => false,
         },
         CommentedKind::Observation => match ObservationId::parse(object) {
-            Ok(id) => reaches_observation(app, caller, &id).await,
-            Err(_) => Ok(false),
+            Ok(id) => scope.has_observation(&id).await?,
+            Err(_) => false,
         },
-        CommentedKind::Session => {
-            is_queued(app, &caller.project, (ItemKind::Session, object.to_owned())).await
-        }
-        CommentedKind::Prompt => Ok(false),
-    }
+        CommentedKind::Session => match SessionId::parse(object) {
+            Ok(id) => scope.has_session(&id).await?,
+            Err(_) => false,
+        },
+        CommentedKind::Prompt => false,
+    };
+    Ok(found)
 }
 
-/// Returns whether a caller reaches a media file: a reviewer's key only if a trace that uses it is
-/// reached.
+/// Returns who wrote a comment: with a reviewer's key its person, and nobody else.
 ///
 /// # Errors
-/// Fails only when the database does.
-pub(super) async fn reaches_media(app: &App, caller: &Caller, media: &str) -> ApiResult<bool> {
-    if caller.role != Role::Reviewer {
-        return Ok(true);
-    }
-    let catalog = &app.store.catalog;
-    for trace in catalog.traces_of_media(caller.project.clone(), media.to_owned()).await? {
-        let Ok(trace) = TraceId::parse(&trace) else { continue };
-        if reaches_trace(app, caller, &trace).await? {
-            return Ok(true);
+/// 403 if the body names somebody else.
+pub(super) fn comment_author(caller: &Caller, named: Option<String>) -> ApiResult<Option<String>> {
+    match (&caller.person, named) {
+        (Some(person), Some(named)) if *person != named => {
+            Err(refused("comment as somebody else; leave authorUserId out"))
         }
-    }
-    Ok(false)
-}
-
-async fn reaches_observation(app: &App, caller: &Caller, id: &ObservationId) -> ApiResult<bool> {
-    if is_queued(app, &caller.project, (ItemKind::Observation, id.to_string())).await? {
-        return Ok(true);
-    }
-    let found = app.store.telemetry.observation(caller.project.clone(), id.clone()).await?;
-    match found {
-        Some(observation) => reaches_trace(app, caller, &observation.trace).await,
-        None => Ok(false),
+        (Some(person), _) => Ok(Some(person.clone())),
+        (None, named) => Ok(named),
     }
 }
 
-async fn reaches_session(app: &App, caller: &Caller, id: &SessionId) -> ApiResult<bool> {
-    is_queued(app, &caller.project, (ItemKind::Session, id.to_string())).await
-}
-
-async fn is_queued(app: &App, project: &ProjectId, item: (ItemKind, String)) -> ApiResult<bool> {
-    Ok(!app.store.catalog.queues_of_object(project.clone(), item).await?.is_empty())
+/// Gives the scores of a reviewer's key its person as their author.
+pub(super) fn sign(patches: &mut EventPatches, person: &str) {
+    for patch in &mut patches.scores {
+        let stamp = patch.target.stamp().or_else(|| patch.name.stamp());
+        patch.author =
+            stamp.map_or(Field::unset(), |stamp: Stamp| Field::new(person.to_owned(), stamp));
+    }
 }
 
 /// What a body of a reviewer's key writes.
@@ -112,12 +151,13 @@ impl ReviewedScores {
         }
     }
 
-    /// Refuses everything but scores of people on records in queues, and changes of scores that
-    /// somebody else gave.
+    /// Refuses everything but scores of people on records in queues of the key's person, and changes
+    /// of scores that somebody else gave.
     ///
     /// # Errors
     /// 403, naming the score.
     pub(super) async fn check(self, app: &App, caller: &Caller) -> ApiResult<()> {
+        let Some(scope) = caller.reviewer_scope(app).await? else { return Ok(()) };
         if self.has_others {
             return Err(refused("record traces and observations; it writes scores"));
         }
@@ -126,18 +166,9 @@ impl ReviewedScores {
             if patch.source.value() == Some(&ScoreSource::Eval) {
                 return Err(refused(&format!("write score {id}: its source is EVAL, a judge's")));
             }
-            let is_reached = match patch.target.value() {
-                Some(ScoreTarget::Trace(trace)) => reaches_trace(app, caller, trace).await?,
-                Some(ScoreTarget::Observation(_, id)) => {
-                    reaches_observation(app, caller, id).await?
-                }
-                Some(ScoreTarget::Session(session)) => {
-                    reaches_session(app, caller, session).await?
-                }
-                Some(ScoreTarget::DatasetRun(_)) | None => false,
-            };
-            if !is_reached {
-                return Err(refused(&format!("write score {id}: its record is in no queue")));
+            if !has_target(&scope, patch.target.value()).await? {
+                let why = "its record is in no queue of its person";
+                return Err(refused(&format!("write score {id}: {why}")));
             }
             let known = app.store.telemetry.score(caller.project.clone(), id.clone()).await?;
             if known.is_some_and(|known| !is_same(&known, patch)) {
@@ -145,6 +176,15 @@ impl ReviewedScores {
             }
         }
         Ok(())
+    }
+}
+
+async fn has_target(scope: &ReviewerScope<'_>, target: Option<&ScoreTarget>) -> StoreResult<bool> {
+    match target {
+        Some(ScoreTarget::Trace(trace)) => scope.has_trace(trace).await,
+        Some(ScoreTarget::Observation(trace, id)) => scope.has_observation_of(trace, id).await,
+        Some(ScoreTarget::Session(session)) => scope.has_session(session).await,
+        Some(ScoreTarget::DatasetRun(_)) | None => Ok(false),
     }
 }
 

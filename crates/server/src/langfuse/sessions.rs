@@ -14,9 +14,9 @@ use utoipa_axum::routes;
 use self::stream::SessionStream;
 use super::params::{PageParams, Params, meta};
 use super::path::PathId;
-use super::response;
+use super::{response, review_scope};
 use crate::app::App;
-use crate::auth::Reader;
+use crate::auth::{QueueReader, Reader};
 use crate::error::ApiResult;
 
 /// One session with its traces, streamed.
@@ -78,9 +78,12 @@ pub(super) async fn list(
 )]
 pub(super) async fn show(
     State(app): State<App>,
-    Reader(caller): Reader,
+    QueueReader(caller): QueueReader,
     PathId(id): PathId<Session>,
 ) -> ApiResult<Response> {
+    if !review_scope::has_session(&app, &caller, &id).await? {
+        return Err(response::not_found("Session"));
+    }
     let session = app.store.telemetry.session(caller.project.clone(), id.clone()).await?;
     let session = session.ok_or_else(|| response::not_found("Session"))?;
     SessionStream::new(app, caller.project, &session)?.answer().await

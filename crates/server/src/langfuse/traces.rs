@@ -136,7 +136,7 @@ pub(super) async fn show(
 ) -> ApiResult<Response> {
     let groups = Groups::read(&mut params);
     params.finish()?;
-    if !review_scope::reaches_trace(&app, &caller, &id).await? {
+    if !review_scope::has_trace(&app, &caller, &id).await? {
         return Err(response::not_found(&format!("Trace {id}")));
     }
     let project = caller.project;

@@ -10,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use futures_util::future::BoxFuture;
 use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_agent::judge::JudgeName;
+use ratchet_core::catalog::account::Email;
 use ratchet_core::id::TraceId;
 use ratchet_core::judge::rubric::{self, Rubric};
 use ratchet_core::money::Money;
@@ -31,7 +32,9 @@ use ratchet_stages::experiment::worker::{ExperimentWorker, WorkerEvaluators};
 use ratchet_stages::schedule::{EnvironmentError, JobEnvironment, ReportSettings, SuggestionTexts};
 use ratchet_stages::score::evaluators::{EvaluationLimits, EvaluationWorker};
 use ratchet_stages::score::judge::Judge;
-use ratchet_store::catalog::{KeyPair, NewKey, NewProject, Permission, Permissions, Role};
+use ratchet_store::catalog::{
+    Catalog, KeyPair, NewKey, NewProject, NewUser, Permission, Permissions, Role,
+};
 use ratchet_store::project::ProjectId;
 use ratchet_testkit::folder::DataFolder;
 use ratchet_testkit::otlp::trace_id;
@@ -43,7 +46,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// A running server with one project and a key for each role.
+/// A running server with one project and a key for each role but reviewer.
 pub(crate) struct TestServer {
     pub(crate) app: App,
     pub(crate) clock: ManualClock,
@@ -171,12 +174,32 @@ async fn make_keys(data: &DataFolder) {
     let now = Timestamp::default();
     let new = NewProject { id: project(), name: "shop".to_owned(), retention_days: None };
     data.catalog().create_project(new, now).await.unwrap();
-    for role in Role::ALL {
-        let pair = KeyPair { public_key: public_key(role), secret_key: Secret::new("sk") };
-        let permissions = Permissions::usual(role);
-        let new = NewKey { project: project(), role, permissions, note: None, pair: Some(pair) };
-        data.catalog().create_key(new, now).await.unwrap();
+    // A reviewer's key belongs to a user: see `make_reviewer`.
+    for role in Role::ALL.into_iter().filter(|role| *role != Role::Reviewer) {
+        make_key(data.catalog(), role, None).await;
     }
+}
+
+async fn make_key(catalog: &Catalog, role: Role, person: Option<String>) {
+    let pair = Some(KeyPair { public_key: public_key(role), secret_key: Secret::new("sk") });
+    let permissions = Permissions::usual(role);
+    let new = NewKey { project: project(), role, permissions, note: None, person, pair };
+    catalog.create_key(new, Timestamp::default()).await.unwrap();
+}
+
+/// Creates a user with a key of the role reviewer, and returns the user's id.
+pub(crate) async fn make_reviewer(server: &TestServer) -> String {
+    let new = NewUser {
+        email: Email::parse("ann@example.com").unwrap(),
+        name: None,
+        password: Secret::new("hunter2"),
+        role: Role::Reviewer,
+        project: None,
+    };
+    let catalog = &server.app.store.catalog;
+    let person = catalog.create_user(new, Timestamp::default()).await.unwrap().id;
+    make_key(catalog, Role::Reviewer, Some(person.clone())).await;
+    person
 }
 
 pub(crate) fn public_key(role: Role) -> String {

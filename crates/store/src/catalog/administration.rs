@@ -4,7 +4,7 @@ use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 
 use super::sql::{Row, Tx};
-use super::{AuditAction, AuditObject, Catalog, Project, Role, User, identity, project, user};
+use super::{AuditAction, AuditObject, Catalog, Project, Role, User, identity, key, project, user};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -272,7 +272,7 @@ impl Catalog {
         .await
     }
 
-    /// Removes a user from a project.
+    /// Removes a user from a project and from its queues.
     ///
     /// # Errors
     /// Fails if there is no such project, or if the user is not a member.
@@ -287,6 +287,9 @@ impl Catalog {
             let role =
                 role.ok_or_else(|| StoreError::NotFound(format!("the membership of {user}")))?;
             let sql = "DELETE FROM membership WHERE project = $1 AND person = $2";
+            tx.execute(sql, &[(&id).into(), (&user).into()])?;
+            // A key of theirs would go on seeing the queues.
+            let sql = "DELETE FROM annotation_assignment WHERE project = $1 AND person = $2";
             tx.execute(sql, &[(&id).into(), (&user).into()])?;
             let user = user::find(tx, &user)?;
             let audited = AuditAction::Removed.on(AuditObject::Member, &user.id).named(&user.email);
@@ -312,14 +315,16 @@ impl Catalog {
         .await
     }
 
-    /// Deletes a user. Their comments and labels stay.
+    /// Deletes a user, and revokes their keys. Their comments and labels stay.
     ///
     /// # Errors
     /// Fails if there is no such user, or if no owner would be left.
     pub async fn delete_user(&self, user: String, now: Timestamp) -> StoreResult<()> {
-        self.transact(move |tx| {
+        let deleted = user.clone();
+        let delete = self.transact(move |tx| {
             let found = user::find(tx, &user)?;
             identity::bar(tx, &user)?;
+            key::revoke_of_person(tx, &user, now)?;
             for table in ["annotation_assignment", "membership", "web_session"] {
                 tx.execute(&format!("DELETE FROM {table} WHERE person = $1"), &[(&user).into()])?;
             }
@@ -327,8 +332,10 @@ impl Catalog {
             must_have_owner(tx)?;
             let audited = AuditAction::Deleted.on(AuditObject::Person, &user).named(&found.email);
             tx.audit_server(now, &audited.was(found.role.as_str()))
-        })
-        .await
+        });
+        delete.await?;
+        self.keys.invalidate_person(&deleted);
+        Ok(())
     }
 }
 

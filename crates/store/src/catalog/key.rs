@@ -6,8 +6,8 @@ use uuid::Uuid;
 
 use super::cache::Cache;
 use super::permission::Permissions;
-use super::sql::{FromColumn, Row, Value};
-use super::{AuditAction, AuditObject, Catalog, credentials, project};
+use super::sql::{FromColumn, Row, Tx, Value};
+use super::{AuditAction, AuditObject, Catalog, credentials, project, user};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -71,7 +71,17 @@ pub struct ApiKey {
     /// Permissions beyond its role.
     pub permissions: Permissions,
     pub note: Option<String>,
+    /// Whose queues it sees, with the role reviewer.
+    pub person: Option<KeyPerson>,
     pub created_at: Timestamp,
+}
+
+/// The user that a reviewer's key belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyPerson {
+    /// The user's id.
+    pub id: String,
+    pub email: String,
 }
 
 /// A key to create.
@@ -83,6 +93,8 @@ pub struct NewKey {
     /// Permissions beyond its role.
     pub permissions: Permissions,
     pub note: Option<String>,
+    /// The user that it belongs to, by id or email: exactly with the role reviewer.
+    pub person: Option<String>,
     /// Random when `None`.
     pub pair: Option<KeyPair>,
 }
@@ -109,22 +121,29 @@ impl KeyCache {
     pub(super) fn invalidate_project(&self, project: &ProjectId) {
         self.0.invalidate_where(|stored| stored.key.project == *project);
     }
+
+    pub(super) fn invalidate_person(&self, user: &str) {
+        let is_theirs = |key: &ApiKey| key.person.as_ref().is_some_and(|person| person.id == user);
+        self.0.invalidate_where(|stored| is_theirs(&stored.key));
+    }
 }
 
-const COLUMNS: &str =
-    "id, project, public_key, secret_hint, role, permissions, note, created_at, salt, secret_hash";
+const COLUMNS: &str = "id, project, public_key, secret_hint, role, permissions, note, \
+                       created_at, salt, secret_hash, person";
+const EMAIL: &str = "(SELECT person.email FROM person WHERE person.id = api_key.person)";
 
 impl Catalog {
     /// Creates a key. The secret is only available in this result.
     ///
     /// # Errors
-    /// Fails if the project does not exist, the public key is taken, or a permission does not fit
-    /// the role.
+    /// Fails if the project does not exist, the public key is taken, a permission does not fit the
+    /// role, or a reviewer's key names no user.
     pub async fn create_key(&self, new: NewKey, now: Timestamp) -> StoreResult<(ApiKey, KeyPair)> {
-        let NewKey { project, role, permissions, note, pair } = new;
+        let NewKey { project, role, permissions, note, person, pair } = new;
         refuse_misfit(permissions, role)?;
+        refuse_wrong_person(person.as_deref(), role)?;
         let pair = pair.unwrap_or_else(credentials::random_pair);
-        let key = ApiKey {
+        let mut key = ApiKey {
             id: Uuid::new_v4().to_string(),
             project,
             public_key: pair.public_key.clone(),
@@ -132,11 +151,16 @@ impl Catalog {
             role,
             permissions,
             note,
+            person: None,
             created_at: now,
         };
         self.transact(move |tx| {
             if !tx.exists("SELECT 1 FROM project WHERE id = $1", &[(&key.project).into()])? {
                 return Err(project::missing(&key.project));
+            }
+            if let Some(named) = &person {
+                let user = user::named(tx, named)?;
+                key.person = Some(KeyPerson { id: user.id, email: user.email });
             }
             let salt = Uuid::new_v4().simple().to_string();
             let hash = credentials::hash_secret(&salt, pair.secret_key.expose());
@@ -145,7 +169,7 @@ impl Catalog {
             tx.insert(
                 &format!(
                     "INSERT INTO api_key ({COLUMNS}) \
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
                 ),
                 &[
                     (&key.id).into(),
@@ -158,6 +182,7 @@ impl Catalog {
                     now.into(),
                     salt.into(),
                     hash.into(),
+                    key.person.as_ref().map(|person| person.id.as_str()).into(),
                 ],
                 || format!("the public key {public}"),
             )?;
@@ -173,8 +198,7 @@ impl Catalog {
     /// # Errors
     /// Fails only when the database does.
     pub async fn keys(&self, project: ProjectId) -> StoreResult<Vec<ApiKey>> {
-        let sql =
-            format!("SELECT {COLUMNS} FROM api_key WHERE project = $1 ORDER BY created_at, id");
+        let sql = select("project = $1 ORDER BY created_at, id");
         let read_key = |row: &Row<'_>| Ok(read(row)?.key);
         self.transact(move |tx| tx.rows(&sql, &[(&project).into()], read_key)).await
     }
@@ -192,8 +216,7 @@ impl Catalog {
     ) -> StoreResult<ApiKey> {
         let set = self.transact(move |tx| {
             let which = "project = $1 AND (id = $2 OR public_key = $2)";
-            let find = format!("SELECT {COLUMNS} FROM api_key WHERE {which}");
-            let found = tx.one(&find, &[(&project).into(), (&key).into()], read)?;
+            let found = tx.one(&select(which), &[(&project).into(), (&key).into()], read)?;
             let before = found.ok_or_else(|| StoreError::NotFound(format!("key {key}")))?.key;
             refuse_misfit(permissions, before.role)?;
             let update = "UPDATE api_key SET permissions = $1 WHERE id = $2";
@@ -221,15 +244,9 @@ impl Catalog {
     ) -> StoreResult<ApiKey> {
         let revoke = self.transact(move |tx| {
             let which = "project = $1 AND (id = $2 OR public_key = $2)";
-            let find = format!("SELECT {COLUMNS} FROM api_key WHERE {which}");
-            let found = tx.one(&find, &[(&project).into(), (&key).into()], read)?;
-            let delete = format!("DELETE FROM api_key WHERE {which}");
-            tx.execute(&delete, &[(&project).into(), (&key).into()])?;
+            let found = tx.one(&select(which), &[(&project).into(), (&key).into()], read)?;
             let found = found.ok_or_else(|| StoreError::NotFound(format!("key {key}")))?;
-            let audited = AuditAction::Revoked
-                .on(AuditObject::Key, &found.key.id)
-                .named(&found.key.public_key);
-            tx.audit(&project, now, &audited.was(described(&found.key)))?;
+            revoke(tx, &found.key, now)?;
             Ok(found)
         });
         let revoked = revoke.await?;
@@ -265,7 +282,7 @@ impl Catalog {
             return Ok(known);
         }
         let wanted = public.to_owned();
-        let sql = format!("SELECT {COLUMNS} FROM api_key WHERE public_key = $1");
+        let sql = select("public_key = $1");
         let found = self.transact(move |tx| tx.one(&sql, &[wanted.into()], read)).await?;
         let found = found.map(Arc::new);
         if let Some(stored) = &found {
@@ -273,6 +290,38 @@ impl Catalog {
         }
         Ok(found)
     }
+}
+
+fn select(condition: &str) -> String {
+    format!("SELECT {COLUMNS}, {EMAIL} FROM api_key WHERE {condition}")
+}
+
+fn revoke(tx: &Tx<'_>, key: &ApiKey, now: Timestamp) -> StoreResult<()> {
+    tx.execute("DELETE FROM api_key WHERE id = $1", &[(&key.id).into()])?;
+    let audited = AuditAction::Revoked.on(AuditObject::Key, &key.id).named(&key.public_key);
+    tx.audit(&key.project, now, &audited.was(described(key)))
+}
+
+/// Revokes the keys of a user who is deleted.
+///
+/// # Errors
+/// Fails only when the database does.
+pub(super) fn revoke_of_person(tx: &Tx<'_>, user: &str, now: Timestamp) -> StoreResult<()> {
+    let theirs = tx.rows(&select("person = $1"), &[user.into()], read)?;
+    theirs.iter().try_for_each(|stored| revoke(tx, &stored.key, now))
+}
+
+/// A reviewer sees the queues of one person, so that its key belongs to one, and no other key does.
+fn refuse_wrong_person(person: Option<&str>, role: Role) -> StoreResult<()> {
+    let why = match (role, person) {
+        (Role::Reviewer, Some(_)) => return Ok(()),
+        (Role::Reviewer, None) => {
+            "a reviewer's key belongs to a user, whose queues it sees; give an email address"
+        }
+        (_, Some(_)) => "only a key with the role reviewer belongs to a user",
+        (_, None) => return Ok(()),
+    };
+    Err(StoreError::BadQuery(format!("person: {why}")))
 }
 
 fn refuse_misfit(permissions: Permissions, role: Role) -> StoreResult<()> {
@@ -292,6 +341,9 @@ fn described(key: &ApiKey) -> String {
     if key.permissions != Permissions::NONE {
         text += &format!(" ({})", key.permissions);
     }
+    if let Some(person) = &key.person {
+        text += &format!(" of {}", person.email);
+    }
     match &key.note {
         Some(note) => format!("{text}: {note}"),
         None => text,
@@ -307,7 +359,12 @@ fn read(row: &Row<'_>) -> StoreResult<StoredKey> {
         role: row.get(4)?,
         permissions: row.get(5)?,
         note: row.get(6)?,
+        person: person(row.get(10)?, row.get(11)?),
         created_at: row.get(7)?,
     };
     Ok(StoredKey { key, salt: row.get(8)?, secret_hash: row.get(9)? })
+}
+
+fn person(id: Option<String>, email: Option<String>) -> Option<KeyPerson> {
+    Some(KeyPerson { id: id?, email: email? })
 }

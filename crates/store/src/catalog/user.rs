@@ -85,11 +85,7 @@ impl Catalog {
     /// # Errors
     /// Fails if there is no such user.
     pub async fn user(&self, named: String) -> StoreResult<User> {
-        self.transact(move |tx| {
-            let by_email = Email::parse(&named).map(|email| find_by_email(tx, &email));
-            by_email.transpose()?.flatten().map_or_else(|| find(tx, &named), Ok)
-        })
-        .await
+        self.transact(move |tx| self::named(tx, &named)).await
     }
 
     /// Returns whether there are any users.
@@ -186,6 +182,15 @@ pub(super) fn insert(tx: &Tx<'_>, user: User, password_hash: &str) -> StoreResul
 pub(super) fn find(tx: &Tx<'_>, id: &str) -> StoreResult<User> {
     let sql = format!("SELECT {COLUMNS} FROM person WHERE id = $1");
     tx.one(&sql, &[id.into()], read)?.ok_or_else(|| StoreError::NotFound(format!("user {id}")))
+}
+
+/// Returns a user by id or email.
+///
+/// # Errors
+/// Fails if there is no such user.
+pub(super) fn named(tx: &Tx<'_>, named: &str) -> StoreResult<User> {
+    let by_email = Email::parse(named).map(|email| find_by_email(tx, &email));
+    by_email.transpose()?.flatten().map_or_else(|| find(tx, named), Ok)
 }
 
 /// A user by email, case-insensitive.

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::calendar::{Week, Zone};
-use ratchet_core::catalog::agent::{AgentSettings, AgentTargets, MAX_DISCOVERED};
+use ratchet_core::catalog::agent::{AgentSettings, AgentTargets, MAX_DISCOVERED, review_datasets};
 use ratchet_core::record::limit::elide;
 use ratchet_stages::review::agents::{self, AgentWindow};
 use ratchet_store::catalog::Agent;
@@ -126,6 +126,16 @@ async fn show(
     shown(&web, &ctx, &agent, &entered).await
 }
 
+/// The datasets of an agent; if its settings name none, the one of its reviewed traces.
+async fn datasets(web: &Web, ctx: &RequestContext, agent: &Agent) -> PageResult<Vec<String>> {
+    if !agent.settings.datasets.is_empty() {
+        return Ok(agent.settings.datasets.clone());
+    }
+    let [_, global] = review_datasets(&agent.name, ctx.now);
+    let found = web.store.catalog.dataset(ctx.project_id(), global).await?;
+    Ok(found.into_iter().map(|dataset| dataset.name).collect())
+}
+
 async fn shown(
     web: &Web,
     ctx: &RequestContext,
@@ -133,8 +143,8 @@ async fn shown(
     entered: &Entered,
 ) -> PageResult<Markup> {
     let agents = web.store.catalog.agents(ctx.project_id()).await?.len();
-    let datasets = &agent.settings.datasets;
-    let guide = dataset_guide::guide(web, ctx, Some(&agent.name), datasets).await?;
+    let datasets = datasets(web, ctx, agent).await?;
+    let guide = dataset_guide::guide(web, ctx, Some(&agent.name), &datasets).await?;
     let tools = accuracy::accuracy(web, ctx, std::iter::once(agent.name.as_str())).await?;
     let mut page = Page::new(Section::Agents, agent.name.clone());
     page.crumbs = vec![("Agents".to_owned(), Section::Agents.link(ctx))];

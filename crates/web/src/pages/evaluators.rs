@@ -15,8 +15,6 @@ mod rules;
 /// Definitions, version by version.
 mod versions;
 
-use std::time::Duration;
-
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -35,16 +33,17 @@ use crate::components::{copy, empty, figure, toast};
 use crate::form::PageForm;
 use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
-use crate::request_context::RequestContext;
+use crate::request_context::{Params, RequestContext};
 use crate::web::Web;
 
 /// Traces of a test.
 const TESTED: usize = 3;
-/// How far a backfill goes back.
-const BACKFILL_DAYS: u64 = 7;
+/// How far a backfill may go back, in days, and how forms call it. What is imported may be old.
+const SPANS: [(&str, &str); 4] =
+    [("7", "last 7 days"), ("30", "last 30 days"), ("90", "last 90 days"), ("all", "all time")];
 /// Records of a backfill at most.
 const BACKFILL_LIMIT: usize = 10_000;
-const DAY: Duration = Duration::from_secs(86_400);
+const DAY_NANOS: i64 = 86_400_000_000_000;
 
 pub(super) fn routes() -> Router<Web> {
     Router::new()
@@ -138,7 +137,7 @@ fn overview(all: &[EvaluatorOverview], ctx: &RequestContext) -> Markup {
             state(&one.state),
             html! { (one.judge().unwrap_or_else(|| "none".to_owned())) },
             html! { (figure::grouped(one.judged_of_agent.unwrap_or(one.last_day.judged))) },
-            html! { (figure::number(one.judged_per_hour())) },
+            html! { (figure::number(tenths(one.judged_per_hour()))) },
             html! { (figure::grouped(one.queue.waiting)) },
             lag(one),
             html! { (figure::grouped(one.last_day.failed)) },
@@ -158,9 +157,14 @@ fn state(state: &EvaluatorState) -> Markup {
     }
 }
 
+/// A number to one decimal.
+fn tenths(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
 fn lag(one: &EvaluatorOverview) -> Markup {
     html! { @match one.mean_lag_seconds() {
-        Some(seconds) => { (figure::number(seconds)) " s" },
+        Some(seconds) => { (figure::number(tenths(seconds))) " s" },
         None => { "–" },
     } }
 }
@@ -214,13 +218,14 @@ async fn find(web: &Web, ctx: &RequestContext, id: &str) -> PageResult<Evaluator
 async fn one_page(web: &Web, ctx: &RequestContext, id: &str, extra: &Markup) -> PageResult<Markup> {
     let one = find(web, ctx, id).await?;
     let mut page = Page::new(Section::Evaluators, &one.evaluator.name);
+    page.crumbs = vec![("Evaluators".to_owned(), Section::Evaluators.link(ctx))];
     page.summary = html! { (one.evaluator.description.as_deref().unwrap_or_default()) };
     page.action = edit::actions(&one, ctx);
     page.body = html! {
         (extra)
         @if let EvaluatorState::Paused(_, why) = &one.state { p.muted { "Paused: " bdi { (why) } } }
         (facts(&one))
-        @if one.last_day.skipped > 0 { (skipped(&one, ctx)) }
+        @if one.skipped_last_30_days > 0 { (skipped(&one)) }
         @if ctx.viewer.can_change() { (buttons(&one, ctx)) }
         @for rule in &one.rules { (rules::line(rule, ctx)) }
         @if one.queue.dead > 0 {
@@ -240,12 +245,15 @@ fn facts(one: &EvaluatorOverview) -> Markup {
             dt { "Judge" } dd { (one.judge().unwrap_or_else(|| "none".to_owned())) }
             dt { "Score" } dd { bdi { (one.score_name()) } }
             dt { "Judged, last 24 h" } dd {
-                (figure::grouped(day.judged)) ", " (figure::number(one.judged_per_hour())) " per hour"
+                (figure::grouped(day.judged)) ", " (figure::number(tenths(one.judged_per_hour()))) " per hour"
             }
             @if let Some(judged) = one.judged_of_agent {
                 dt { "About this agent, last 24 h" } dd { (figure::grouped(judged)) }
             }
-            dt { "Skipped, last 24 h" } dd { (figure::grouped(day.skipped)) }
+            dt { "Skipped, last 24 h" } dd {
+                (figure::grouped(day.skipped)) ", last 30 days "
+                (figure::grouped(one.skipped_last_30_days))
+            }
             dt { "Failed attempts, last 24 h" } dd { (figure::grouped(day.failed)) }
             dt { "Model calls, last 24 h" } dd { (figure::grouped(day.calls)) }
             dt { "Waiting" } dd { (figure::grouped(one.queue.waiting)) }
@@ -261,23 +269,15 @@ fn facts(one: &EvaluatorOverview) -> Markup {
 }
 
 /// What was not judged, and how to have it judged.
-fn skipped(one: &EvaluatorOverview, ctx: &RequestContext) -> Markup {
+fn skipped(one: &EvaluatorOverview) -> Markup {
     let is_paused = one.evaluator.paused.is_some();
     html! {
         p {
-            (figure::grouped(one.last_day.skipped))
-            " records of the last 24 h were not judged: they came while the evaluator was paused or at "
-            "its cost cap, or had ended more than an hour before they came. "
+            (figure::grouped(one.skipped_last_30_days))
+            " records of the last 30 days were not judged when they arrived: the evaluator was paused or at "
+            "its cost cap, or they had ended more than an hour before. "
             @if is_paused { "Resume it, then start a backfill." }
-            @else { "A backfill judges them; it shows how many, and the cost, first." }
-        }
-        @if ctx.viewer.can_change() && !is_paused {
-            form.inline method="post" action=(ctx.to(&["evaluators", &one.evaluator.id, "do"])) {
-                (ctx.viewer.form_token.field())
-                button.button type="submit" name="do" value="estimate-backfill" {
-                    "Backfill skipped records"
-                }
-            }
+            @else { "A backfill judges them; it shows first how many are left, and the cost." }
         }
     }
 }
@@ -286,17 +286,25 @@ fn buttons(one: &EvaluatorOverview, ctx: &RequestContext) -> Markup {
     let action = ctx.to(&["evaluators", &one.evaluator.id, "do"]);
     let is_paused = matches!(one.state, EvaluatorState::Paused(..));
     html! {
-        form.inline method="post" action=(action) {
-            (ctx.viewer.form_token.field())
-            @if is_paused {
-                button.button.primary type="submit" name="do" value="resume" { "Resume" }
-            } @else if one.state == EvaluatorState::Active {
-                button.button type="submit" name="do" value="pause" { "Pause" }
+        div.evaluator-actions {
+            form.inline method="post" action=(action) {
+                (ctx.viewer.form_token.field())
+                @if is_paused {
+                    button.button.primary type="submit" name="do" value="resume" { "Resume" }
+                } @else if one.state == EvaluatorState::Active {
+                    button.button type="submit" name="do" value="pause" { "Pause" }
+                }
+                button.button type="submit" name="do" value="estimate-test" { "Test" }
             }
-            " "
-            button.button type="submit" name="do" value="estimate-test" { "Test" }
-            " "
-            button.button type="submit" name="do" value="estimate-backfill" { "Backfill" }
+            @if one.evaluator.paused.is_none() {
+                form.inline method="post" action=(action) {
+                    (ctx.viewer.form_token.field())
+                    select name="since" aria-label="How far back" {
+                        @for (days, words) in SPANS { option value=(days) { (words) } }
+                    }
+                    button.button type="submit" name="do" value="estimate-backfill" { "Backfill" }
+                }
+            }
         }
     }
 }
@@ -322,11 +330,11 @@ async fn act(
             "resumed"
         }
         Some("backfill") => {
-            let plan = (id.as_str(), plan(&ctx));
-            worker(&web)?.backfill(&project, plan).await.map_err(refused)?;
+            let (plan, _) = plan(&ctx, &form)?;
+            worker(&web)?.backfill(&project, (&id, plan)).await.map_err(refused)?;
             "queued"
         }
-        Some(other) => return try_out(&web, &ctx, (&id, other)).await,
+        Some(other) => return try_out(&web, &ctx, (&id, other), &form).await,
         None => return Err(PageError::Bad("do: must name an action".to_owned())),
     };
     if let Some(worker) = web.evaluators() {
@@ -342,18 +350,20 @@ async fn try_out(
     web: &Web,
     ctx: &RequestContext,
     (id, what): (&str, &str),
+    form: &Params,
 ) -> PageResult<Response> {
     let (worker, project) = (worker(web)?, ctx.project_id());
     let extra = match what {
         "estimate-test" => {
             let plan = BackfillPlan { since: None, limit: TESTED };
             let estimate = worker.estimate(&project, (id, plan)).await.map_err(refused)?;
-            confirm(ctx, id, &estimate, ("test", "Run test", "No score is written."))
+            confirm(ctx, id, &estimate, ("test", "Run test", "No score is written."), None)
         }
         "estimate-backfill" => {
-            let estimate = worker.estimate(&project, (id, plan(ctx))).await.map_err(refused)?;
-            let note = "Traces of the last 7 days. What is judged already is not judged again.";
-            confirm(ctx, id, &estimate, ("backfill", "Start backfill", note))
+            let (plan, (since, words)) = plan(ctx, form)?;
+            let estimate = worker.estimate(&project, (id, plan)).await.map_err(refused)?;
+            let note = format!("Traces: {words}. What is judged already is not judged again.");
+            confirm(ctx, id, &estimate, ("backfill", "Start backfill", &note), Some(since))
         }
         "test" => {
             let (_, verdicts) = worker.test(&project, (id, TESTED)).await.map_err(refused)?;
@@ -364,11 +374,17 @@ async fn try_out(
     Ok(one_page(web, ctx, id, &extra).await?.into_response())
 }
 
-fn plan(ctx: &RequestContext) -> BackfillPlan {
-    let nanos = i64::try_from(DAY.as_nanos()).unwrap_or(i64::MAX);
-    let days = i64::try_from(BACKFILL_DAYS).unwrap_or(i64::MAX);
-    let since = Some(ctx.now.plus_nanos(-nanos.saturating_mul(days)));
-    BackfillPlan { since, limit: BACKFILL_LIMIT }
+/// The backfill of a form, with how far it goes back.
+fn plan(
+    ctx: &RequestContext,
+    form: &Params,
+) -> PageResult<(BackfillPlan, (&'static str, &'static str))> {
+    let asked = form.get("since").unwrap_or(SPANS[0].0);
+    let span = SPANS.into_iter().find(|(days, _)| *days == asked);
+    let span =
+        span.ok_or_else(|| PageError::Bad("since: must be one of the options".to_owned()))?;
+    let since = span.0.parse().ok().map(|days: i64| ctx.now.plus_nanos(-days * DAY_NANOS));
+    Ok((BackfillPlan { since, limit: BACKFILL_LIMIT }, span))
 }
 
 fn confirm(
@@ -376,6 +392,7 @@ fn confirm(
     id: &str,
     estimate: &BackfillEstimate,
     (action, label, note): (&str, &str, &str),
+    since: Option<&str>,
 ) -> Markup {
     let open = estimate.records.saturating_sub(estimate.judged);
     html! {
@@ -393,6 +410,7 @@ fn confirm(
             }
             form.inline method="post" action=(ctx.to(&["evaluators", id, "do"])) {
                 (ctx.viewer.form_token.field())
+                @if let Some(since) = since { input type="hidden" name="since" value=(since); }
                 button.button.primary type="submit" name="do" value=(action) { (label) }
                 " " a.button href=(ctx.to(&["evaluators", id])) { "Cancel" }
             }

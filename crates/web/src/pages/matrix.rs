@@ -87,6 +87,10 @@ fn accuracy(value: &EstimateView) -> Markup {
     let name = MetricName::AgentAccuracy;
     html! {
         @match (value.value, value.interval) {
+            // Where every trace is reviewed there is no sampling error.
+            (Some(at), Some([lower, upper])) if lower.total_cmp(&upper).is_eq() => {
+                b { (value_text(name, at)) } " " span.muted { "(all reviewed)" }
+            },
             (Some(at), Some(ends)) => {
                 b { (value_text(name, at)) } " " span.muted { "(" (interval_text(name, ends)) ")" }
             },

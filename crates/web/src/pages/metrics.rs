@@ -197,7 +197,10 @@ fn figures(metrics: &WeeklyMetrics) -> Markup {
                     @if let Some(predicted) = &metric.prediction_powered {
                         (weighted(name, predicted))
                         @if predicted.represents.is_some() {
-                            " " span.muted { "of " (represents(predicted)) " of traffic" }
+                            " " span.muted {
+                                @if predicted.interval.is_none() { "no interval: too few reviews; " }
+                                "of " (represents(predicted)) " of traffic"
+                            }
                         }
                     }
                 },

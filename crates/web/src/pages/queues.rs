@@ -14,8 +14,8 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::{get, post};
 use maud::{Markup, html};
-use ratchet_core::catalog::annotation::ItemKind;
-use ratchet_core::id::TraceId;
+use ratchet_core::id::{ObservationId, TraceId};
+use ratchet_stages::review::reviewer_scope::ReviewerScope;
 use ratchet_store::catalog::{Queue, QueueId, QueueProgress};
 use ratchet_store::query::PageNumber;
 
@@ -28,8 +28,6 @@ use crate::request_context::RequestContext;
 use crate::web::Web;
 
 const ROWS: u64 = 50;
-/// Queues that a reviewer sees: those of all pages that are theirs.
-const REVIEWERS_ROWS: u64 = 1_000;
 
 pub(super) fn routes() -> Router<Web> {
     Router::new()
@@ -51,14 +49,15 @@ async fn listed(
     ctx: &RequestContext,
     refused: Option<(&Entered, &[String])>,
 ) -> PageResult<Markup> {
-    let limit = if ctx.viewer.can_read() { ROWS } else { REVIEWERS_ROWS };
-    let at = PageNumber { page: ctx.params.page(), limit };
-    let mut queues = web.store.catalog.queues(ctx.project_id(), at).await?;
-    let mut progress = web.store.catalog.queue_progress(ctx.project_id()).await?;
-    if let Some(assigned) = assigned(web, ctx).await? {
-        queues.rows.retain(|queue| assigned.contains(&queue.id));
-        queues.total = Some(queues.rows.len() as u64);
-        progress.retain(|queue, _| assigned.contains(queue));
+    let at = PageNumber { page: ctx.params.page(), limit: ROWS };
+    let (catalog, project) = (&web.store.catalog, ctx.project_id());
+    let queues = match reviewer(ctx) {
+        Some(person) => catalog.queues_of_person(project, person.to_owned(), at).await?,
+        None => catalog.queues(project, at).await?,
+    };
+    let mut progress = catalog.queue_progress(ctx.project_id()).await?;
+    if let Some(scope) = reviewer_scope(web, ctx).await? {
+        progress.retain(|queue, _| scope.has_queue(queue));
     }
     let waiting: u64 = progress.values().map(|progress| progress.waiting).sum();
     let mut page = Page::new(Section::Queues, "Queues");
@@ -117,80 +116,51 @@ fn bar(progress: QueueProgress) -> Markup {
 
 /// A reviewer sees the queues they are assigned to; another one looks like none at all.
 async fn must_be_assigned(web: &Web, ctx: &RequestContext, of: &QueueId) -> PageResult<()> {
-    match assigned(web, ctx).await? {
-        Some(queues) if !queues.contains(&of.queue) => Err(PageError::not_there("queue")),
+    match reviewer_scope(web, ctx).await? {
+        Some(scope) if !scope.has_queue(&of.queue) => Err(PageError::not_there("queue")),
         Some(_) | None => Ok(()),
     }
 }
 
-/// The queues that a reviewer is assigned to; `None` for those who see all.
-async fn assigned(web: &Web, ctx: &RequestContext) -> PageResult<Option<Vec<String>>> {
-    if ctx.viewer.can_read() {
-        return Ok(None);
-    }
-    let person = ctx.viewer.person().unwrap_or_default().to_owned();
-    Ok(Some(web.store.catalog.assigned_queues(ctx.project_id(), person).await?))
+/// The person whose queues a reviewer sees; `None` for those who see all.
+fn reviewer(ctx: &RequestContext) -> Option<&str> {
+    (!ctx.viewer.can_read()).then(|| ctx.viewer.person().unwrap_or_default())
 }
 
-/// Whether a viewer may see a media file: a reviewer only if a trace that uses it, or its session, is
-/// in a queue of theirs.
+/// What a reviewer sees; `None` for those who see all.
+async fn reviewer_scope<'a>(
+    web: &'a Web,
+    ctx: &RequestContext,
+) -> PageResult<Option<ReviewerScope<'a>>> {
+    let Some(person) = reviewer(ctx) else { return Ok(None) };
+    Ok(Some(ReviewerScope::of(&web.store, ctx.project_id(), person).await?))
+}
+
+/// Whether a viewer sees a media file: a reviewer only if it is part of a record in a queue of theirs.
 pub(super) async fn reaches_media(
     web: &Web,
     ctx: &RequestContext,
     media: &str,
 ) -> PageResult<bool> {
-    let Some(theirs) = assigned(web, ctx).await? else { return Ok(true) };
-    for trace in web.store.catalog.traces_of_media(ctx.project_id(), media.to_owned()).await? {
-        let objects = trace_and_session(web, ctx, &trace).await?;
-        if is_any_queued(web, ctx, &theirs, objects).await? {
-            return Ok(true);
-        }
+    match reviewer_scope(web, ctx).await? {
+        Some(scope) => Ok(scope.has_media(media).await?),
+        None => Ok(true),
     }
-    Ok(false)
 }
 
-/// Whether a viewer may see the pictures of a trace or of one of its observations: a reviewer only if
+/// Whether a viewer sees the pictures of a trace or of one of its observations: a reviewer only if
 /// the record, its trace or its session is in a queue of theirs.
 pub(super) async fn reaches_pictures(
     web: &Web,
     ctx: &RequestContext,
-    trace: &str,
-    observation: Option<&str>,
+    trace: &TraceId,
+    observation: Option<&ObservationId>,
 ) -> PageResult<bool> {
-    let Some(theirs) = assigned(web, ctx).await? else { return Ok(true) };
-    let mut objects = trace_and_session(web, ctx, trace).await?;
-    objects.extend(observation.map(|id| (ItemKind::Observation, id.to_owned())));
-    is_any_queued(web, ctx, &theirs, objects).await
-}
-
-/// What a queue item about a trace may be: the trace, or its session.
-async fn trace_and_session(
-    web: &Web,
-    ctx: &RequestContext,
-    trace: &str,
-) -> PageResult<Vec<(ItemKind, String)>> {
-    let mut objects = vec![(ItemKind::Trace, trace.to_owned())];
-    if let Ok(id) = TraceId::parse(trace) {
-        let found = web.store.telemetry.trace(ctx.project_id(), id).await?;
-        let session = found.and_then(|trace| trace.session);
-        objects.extend(session.map(|session| (ItemKind::Session, session.to_string())));
-    }
-    Ok(objects)
-}
-
-async fn is_any_queued(
-    web: &Web,
-    ctx: &RequestContext,
-    theirs: &[String],
-    objects: Vec<(ItemKind, String)>,
-) -> PageResult<bool> {
-    for object in objects {
-        let queues = web.store.catalog.queues_of_object(ctx.project_id(), object).await?;
-        if queues.iter().any(|queue| theirs.contains(queue)) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    let Some(scope) = reviewer_scope(web, ctx).await? else { return Ok(true) };
+    Ok(match observation {
+        Some(id) => scope.has_observation_of(trace, id).await?,
+        None => scope.has_trace(trace).await?,
+    })
 }
 
 fn nothing(ctx: &RequestContext) -> Markup {

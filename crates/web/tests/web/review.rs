@@ -436,14 +436,28 @@ async fn runs_of_experiments_are_reviewed_beside_what_is_expected() {
 }
 
 #[tokio::test]
-async fn a_reviewer_sees_media_of_the_traces_in_their_queues_only() {
+async fn a_reviewer_sees_media_of_the_records_in_their_queues_only() {
+    for owner in [
+        MediaOwner::Trace("t0".to_owned()),
+        MediaOwner::Observation { trace: "other".to_owned(), observation: "g0".to_owned() },
+        MediaOwner::Observation { trace: "talk".to_owned(), observation: "g1".to_owned() },
+    ] {
+        media_of_a_queued_record(owner).await;
+    }
+}
+
+async fn media_of_a_queued_record(owner: MediaOwner) {
     let desk = Desk::new(1, 1).await;
+    desk.site.record(batch(&project("shop")).with(trace("talk").in_session("s0"))).await;
+    for (kind, object) in [(ItemKind::Observation, "g0"), (ItemKind::Session, "s0")] {
+        let item = NewQueueItem { kind, object: object.to_owned(), status: ItemStatus::Pending };
+        desk.site.data.catalog().add_queue_item(desk.of.clone(), item, START).await.unwrap();
+    }
     let store = desk.site.data.folder();
     let hash = MediaHash::parse("LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=").unwrap();
     let mut incoming = store.media.receive().unwrap();
     incoming.write(b"hello").unwrap();
     store.media.save(&incoming, hash).unwrap();
-    let owner = MediaOwner::Trace("t0".to_owned());
     let new = NewMedia {
         hash,
         content_type: MediaType::OTHER,

@@ -220,7 +220,7 @@ impl Seed<'_> {
     async fn key(&self) -> String {
         let (role, permissions) = (Role::Viewer, Permissions::NONE);
         let note = Some(self.mark.to_owned());
-        let new = NewKey { project: self.id(), role, permissions, note, pair: None };
+        let new = NewKey { project: self.id(), role, permissions, note, person: None, pair: None };
         self.site.data.catalog().create_key(new, START).await.unwrap().0.id
     }
 

@@ -326,3 +326,20 @@ async fn a_rule_is_tried_added_and_removed() {
     assert_eq!(site.data.catalog().page_origins(id("shop")).await.unwrap().len(), 2);
     owner.get(&path).await.check(200, "2 origins allowed");
 }
+
+#[tokio::test]
+async fn a_reviewers_key_is_created_for_a_person() {
+    let site = Site::new().await;
+    let mut owner = at(&site, Role::Owner, "/keys").await;
+    let ann = site.person("ann@shop.example", Role::Reviewer).await;
+    let keys = format!("{SETTINGS}/keys");
+    for (form, why) in [
+        (&[("role", "reviewer"), ("person", "")], "select whose queues the key sees"),
+        (&[("role", "viewer"), ("person", ann.id.as_str())], "only a key with the role reviewer"),
+    ] {
+        owner.post(&keys, form).await.check(422, why);
+    }
+    let made = owner.post(&keys, &[("role", "reviewer"), ("person", ann.id.as_str())]).await;
+    made.check(200, "New key created");
+    owner.get(&keys).await.check(200, "reviewer of <bdi>ann@shop.example</bdi>");
+}

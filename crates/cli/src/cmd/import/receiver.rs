@@ -87,7 +87,8 @@ async fn with_key<T>(
         }
     }
     let note = Some(NOTE.to_owned());
-    let request = KeyRequest { role: Some("member".to_owned()), permissions: None, note };
+    let request =
+        KeyRequest { role: Some("member".to_owned()), permissions: None, note, person: None };
     let made = target.create_key(&project, request).await.context("cannot create a key")?;
     let credentials = Credentials {
         public_key: Some(made.key.public_key),

@@ -99,8 +99,10 @@ pub struct ApiKeyRequest {
     pub public_key: Option<String>,
     /// Secret key; random when omitted. Stored as a hash.
     pub secret_key: Option<String>,
-    /// Role: owner, member, viewer or ingest-only; member when omitted.
+    /// Role: owner, member, viewer, reviewer or ingest-only; member when omitted.
     pub role: Option<String>,
+    /// The user whose queues a key with the role reviewer sees, by email address or id.
+    pub person: Option<String>,
 }
 
 /// Hides the secret from logs.

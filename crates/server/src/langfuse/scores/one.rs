@@ -1,16 +1,18 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use ratchet_core::id::ScoreId;
 use ratchet_core::record::score::Score;
 use ratchet_remote::langfuse::wire::score::ScoreView;
 use ratchet_store::catalog::AuditObject;
 
 use super::v1;
 use crate::app::App;
-use crate::auth::{Member, Reader};
+use crate::auth::{Caller, Member, QueueReader};
 use crate::error::ApiResult;
 use crate::langfuse::path::PathId;
 use crate::langfuse::response::not_found;
+use crate::langfuse::review_scope;
 
 /// Name of the resource in errors.
 const SCORE: &str = "Score";
@@ -27,12 +29,11 @@ const SCORE: &str = "Score";
 )]
 pub(super) async fn first(
     State(app): State<App>,
-    Reader(caller): Reader,
+    QueueReader(caller): QueueReader,
     PathId(id): PathId<Score>,
     headers: HeaderMap,
 ) -> ApiResult<Json<ScoreView>> {
-    let score = app.store.telemetry.score(caller.project, id).await?;
-    let score = score.filter(|score| v1::fits(score, &headers));
+    let score = seen(&app, &caller, id).await?.filter(|score| v1::fits(score, &headers));
     Ok(Json(ScoreView::new(&score.ok_or_else(|| not_found(SCORE))?)))
 }
 
@@ -48,11 +49,19 @@ pub(super) async fn first(
 )]
 pub(super) async fn second(
     State(app): State<App>,
-    Reader(caller): Reader,
+    QueueReader(caller): QueueReader,
     PathId(id): PathId<Score>,
 ) -> ApiResult<Json<ScoreView>> {
-    let score = app.store.telemetry.score(caller.project, id).await?;
+    let score = seen(&app, &caller, id).await?;
     Ok(Json(ScoreView::new(&score.ok_or_else(|| not_found(SCORE))?)))
+}
+
+/// The score, if the caller sees the record that it is on.
+async fn seen(app: &App, caller: &Caller, id: ScoreId) -> ApiResult<Option<Score>> {
+    let Some(score) = app.store.telemetry.score(caller.project.clone(), id).await? else {
+        return Ok(None);
+    };
+    Ok(review_scope::has_score(app, caller, &score).await?.then_some(score))
 }
 
 /// `DELETE /api/public/scores/{id}`: deletes one score on anything.

@@ -18,7 +18,7 @@ pub(super) async fn with_another_project() -> TestServer {
     catalog.create_project(new, Timestamp::default()).await.unwrap();
     let pair = KeyPair { public_key: "pk-other".to_owned(), secret_key: Secret::new("sk") };
     let (role, permissions) = (Role::Owner, Permissions::ALL);
-    let new = NewKey { project, role, permissions, note: None, pair: Some(pair) };
+    let new = NewKey { project, role, permissions, note: None, person: None, pair: Some(pair) };
     catalog.create_key(new, Timestamp::default()).await.unwrap();
     server
 }

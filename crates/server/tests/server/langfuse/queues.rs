@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::isolation::{OTHER, with_another_project};
 use super::read;
-use crate::harness::{Reply, TestServer};
+use crate::harness::{Reply, TestServer, make_reviewer};
 
 const QUEUES: &str = "/api/public/annotation-queues";
 
@@ -131,9 +131,12 @@ async fn another_project_sees_no_queue() {
 }
 
 #[tokio::test]
-async fn a_reviewers_key_scores_and_comments_what_is_in_a_queue_and_nothing_else() {
+async fn a_reviewers_key_scores_and_comments_what_is_in_its_queues_and_nothing_else() {
     let server = TestServer::start().await;
+    let ann = make_reviewer(&server).await;
     let queue = queue(&server, "weekly").await;
+    let assigned = json!({"userId": ann});
+    send(&server, "POST", &format!("{queue}/assignments"), assigned).await.check(200, "");
     for id in ["queued", "other"] {
         let body = json!({"id": id, "name": "refund", "sessionId": format!("session-{id}")});
         send(&server, "POST", "/api/public/traces", body).await.check(200, id);
@@ -152,7 +155,7 @@ async fn a_reviewers_key_scores_and_comments_what_is_in_a_queue_and_nothing_else
         reviewer(scores, &score("mine", "queued")).await.check(200, "mine");
     }
     for (body, why) in [
-        (score("a", "other"), "is in no queue"),
+        (score("a", "other"), "is in no queue of its person"),
         (score("v", "queued"), "which somebody else gave"),
         (
             json!({"id": "e", "traceId": "queued", "name": "quality", "value": 1, "source": "EVAL"}),
@@ -160,7 +163,7 @@ async fn a_reviewers_key_scores_and_comments_what_is_in_a_queue_and_nothing_else
         ),
         (
             json!({"id": "s", "sessionId": "session-queued", "name": "correctness", "value": 1}),
-            "is in no queue",
+            "is in no queue of its person",
         ),
     ] {
         reviewer(scores, &body).await.check(403, why);
@@ -181,11 +184,125 @@ async fn a_reviewers_key_scores_and_comments_what_is_in_a_queue_and_nothing_else
     read(format!("{comments}?objectType=TRACE&objectId=other")).await.check(404, "other not found");
     read(comments.to_owned()).await.check(400, "objectId");
     read("/api/public/traces/queued".to_owned()).await.check(200, "correctness");
+    let given = read("/api/public/scores/mine".to_owned()).await.check(200, "correctness").json();
+    assert_eq!(given["authorUserId"], json!(ann), "what a key gives, its person gives");
+    let as_ben = json!({"projectId": "shop", "objectType": "TRACE", "objectId": "queued", "content": "x", "authorUserId": "ben"});
+    reviewer(comments, &as_ben).await.check(403, "authorUserId");
     read("/api/public/traces/other".to_owned()).await.check(404, "not found");
     read("/api/public/media/none".to_owned()).await.check(404, "media not found");
     // All traces of a session in a queue are within reach.
     let item = json!({"objectId": "session-other", "objectType": "SESSION"});
     send(&server, "POST", &format!("{queue}/items"), item).await.check(200, "");
     read("/api/public/traces/other".to_owned()).await.check(200, "refund");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_reviewers_key_sees_the_queues_of_its_person_and_the_records_in_them() {
+    let server = TestServer::start().await;
+    let ann = make_reviewer(&server).await;
+    let (theirs, others) = (queue(&server, "theirs").await, queue(&server, "others").await);
+    let span = |id: &str| {
+        json!({"batch": [
+            {"id": format!("{id}-1"), "timestamp": "2026-11-15T10:00:00Z", "type": "trace-create",
+             "body": {"id": id, "name": "refund", "sessionId": format!("session-{id}")}},
+            {"id": format!("{id}-2"), "timestamp": "2026-11-15T10:00:00Z", "type": "span-create",
+             "body": {"id": format!("step-{id}"), "traceId": id, "name": "look up"}},
+            {"id": format!("{id}-3"), "timestamp": "2026-11-15T10:00:00Z", "type": "score-create",
+             "body": {"id": format!("score-{id}"), "traceId": id, "name": "quality", "value": 1}},
+        ]})
+    };
+    for (id, queue) in [("a", &theirs), ("b", &others)] {
+        send(&server, "POST", "/api/public/ingestion", span(id)).await.check(207, "201");
+        let item = json!({"objectId": id, "objectType": "TRACE"});
+        send(&server, "POST", &format!("{queue}/items"), item).await.check(200, "PENDING");
+    }
+    let item_of = async |queue: &str| {
+        let items = read(&server, &format!("{queue}/items")).await;
+        format!("{queue}/items/{}", items["data"][0]["id"].as_str().unwrap())
+    };
+    let (item, other_item) = (item_of(&theirs).await, item_of(&others).await);
+    let as_ann = |method: &str, path: &str, body: Value| {
+        server.request(method, path).key(Role::Reviewer).json(body.to_string()).send()
+    };
+    let seen = async |path: &str| as_ann("GET", path, json!({})).await;
+    let none = seen(QUEUES).await.check(200, "").json();
+    assert_eq!((&none["data"], &none["meta"]["totalItems"]), (&json!([]), &json!(0)));
+    seen(&theirs).await.check(404, "not found");
+
+    let assigned = json!({"userId": ann});
+    send(&server, "POST", &format!("{theirs}/assignments"), assigned).await.check(200, "");
+    let all = seen(QUEUES).await.check(200, "").json();
+    assert_eq!(all["meta"]["totalItems"], 1, "{all}");
+    assert_eq!(all["data"][0]["name"], "theirs");
+    for path in [&theirs, &format!("{theirs}/items"), &item] {
+        seen(path).await.check(200, "");
+    }
+    for path in [&others, &format!("{others}/items"), &other_item] {
+        seen(path).await.check(404, "LangfuseNotFoundError");
+    }
+    let done = json!({"status": "COMPLETED"});
+    as_ann("PATCH", &other_item, done.clone()).await.check(404, "LangfuseNotFoundError");
+    as_ann("PATCH", &item, done).await.check(200, "COMPLETED");
+    for kind in ["traces/", "observations/step-", "scores/score-", "v2/scores/score-"] {
+        seen(&format!("/api/public/{kind}a")).await.check(200, "");
+        seen(&format!("/api/public/{kind}b")).await.check(404, "LangfuseNotFoundError");
+    }
+    seen("/api/public/sessions/session-a").await.check(404, "LangfuseNotFoundError");
+    // A score that names a trace of theirs and an observation of another one, or the other way.
+    let stray = |trace: &str, step: &str| json!({"traceId": trace, "observationId": step, "name": "tool-usage", "value": 0});
+    as_ann("POST", "/api/public/scores", stray("b", "step-a")).await.check(403, "in no queue");
+    as_ann("POST", "/api/public/scores", stray("b", "step-b")).await.check(403, "in no queue");
+    as_ann("POST", "/api/public/scores", stray("a", "step-a")).await.check(200, "");
+
+    let whole = json!({"objectId": "session-b", "objectType": "SESSION"});
+    send(&server, "POST", &format!("{theirs}/items"), whole).await.check(200, "");
+    seen("/api/public/sessions/session-b").await.check(200, "refund");
+    seen("/api/public/observations/step-b").await.check(200, "look up");
+    // Who is no longer assigned sees nothing.
+    let gone = json!({"userId": ann});
+    send(&server, "DELETE", &format!("{theirs}/assignments"), gone).await.check(200, "");
+    seen("/api/public/traces/a").await.check(404, "not found");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_reviewers_key_belongs_to_a_person_and_ends_with_them() {
+    let server = TestServer::start().await;
+    let ann = make_reviewer(&server).await;
+    let keys = "/api/v1/projects/shop/keys";
+    let create = |body: Value| server.post(keys).key(Role::Owner).json(body.to_string()).send();
+    let listed = async || server.get(keys).key(Role::Owner).send().await.check(200, "").json();
+    for (body, words) in [
+        (json!({"role": "reviewer"}), "person: a reviewer's key belongs to a user"),
+        (
+            json!({"role": "viewer", "person": "ann@example.com"}),
+            "person: only a key with the role",
+        ),
+    ] {
+        create(body).await.check(400, words);
+    }
+    let nobody = json!({"role": "reviewer", "person": "ben@example.com"});
+    create(nobody).await.check(404, "ben@example.com not found");
+    let theirs = json!({"role": "reviewer", "person": "ANN@example.com", "note": "laptop"});
+    let made = create(theirs).await.check(201, "").json();
+    assert_eq!(made["person"], "ann@example.com");
+    server.get(QUEUES).key(Role::Reviewer).send().await.check(200, "");
+    let of_ann = |key: &&Value| key["person"] == "ann@example.com";
+    let before = listed().await;
+    assert_eq!(before.as_array().unwrap().iter().filter(of_ann).count(), 2, "{before}");
+    let catalog = &server.app.store.catalog;
+    let owner = NewUser {
+        email: Email::parse("owner@example.com").unwrap(),
+        name: None,
+        password: Secret::new("hunter2"),
+        role: Role::Owner,
+        project: None,
+    };
+    catalog.create_user(owner, Timestamp::default()).await.unwrap();
+    catalog.delete_user(ann, Timestamp::default()).await.unwrap();
+    server.get(QUEUES).key(Role::Reviewer).send().await.check(401, "unknown or revoked key");
+    let left = listed().await;
+    assert_eq!(left.as_array().unwrap().iter().filter(of_ann).count(), 0, "{left}");
     server.stop().await;
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Client, record};
 use crate::contract::walk::{NEIGHBOUR, make_strangers};
-use crate::harness::{TestServer, basic};
+use crate::harness::{TestServer, basic, make_reviewer};
 
 /// The word in all data of the first project.
 const OURS: &str = "ourword";
@@ -140,6 +140,7 @@ async fn every_tool_does_what_the_role_allows() {
     named.sort();
     offered.sort();
     assert_eq!(named, offered, "describe one call of each tool");
+    make_reviewer(&server).await;
     for role in Role::ALL {
         let client = Client::with_role(&server, role).await;
         let offered = client.tools().await;

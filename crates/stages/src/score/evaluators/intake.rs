@@ -196,7 +196,7 @@ impl Intake<'_> {
                 let is_too_old = rule.target != EvaluationTarget::Experiment
                     && !version.is_free()
                     && is_late(changed);
-                if evaluator.paused.is_some() || is_too_old {
+                if !self.rules.is_active(evaluator) || is_too_old {
                     *skipped.entry((evaluator.id.clone(), version.version)).or_default() += 1;
                     continue;
                 }

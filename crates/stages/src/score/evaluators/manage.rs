@@ -28,6 +28,8 @@ pub struct EvaluatorOverview {
     pub rules: Vec<EvaluationRule>,
     /// The last 24 hours, to the hour.
     pub last_day: EvaluatorActivity,
+    /// Records of the last 30 days that were not judged when they arrived.
+    pub skipped_last_30_days: u64,
     /// Since midnight, UTC: what counts against the cost cap.
     pub today: EvaluatorActivity,
     pub queue: WaitingEvaluations,
@@ -95,6 +97,7 @@ pub async fn list_of(
     let activity = |since| store.catalog.evaluator_activity(project.clone(), since);
     let (last_day, today) =
         (activity(now.plus_nanos(-DAY_NANOS)).await?, activity(midnight).await?);
+    let last_30_days = activity(now.plus_nanos(-30 * DAY_NANOS)).await?;
     let of = |all: &[EvaluatorActivity], id: &str| {
         all.iter().find(|one| one.evaluator == id).cloned().unwrap_or_default()
     };
@@ -111,6 +114,7 @@ pub async fn list_of(
             state: state(&evaluator, &rules),
             rules: rules.iter().filter(|rule| rule.uses(&id)).cloned().collect(),
             last_day: of(&last_day, &id),
+            skipped_last_30_days: of(&last_30_days, &id).skipped,
             today: of(&today, &id),
             queue,
             agreement: None,

@@ -97,17 +97,16 @@ impl ProjectRules {
         self.evaluators.iter().find(|evaluator| evaluator.id == id)
     }
 
-    fn is_active(&self, evaluator: &Evaluator) -> bool {
+    pub(super) fn is_active(&self, evaluator: &Evaluator) -> bool {
         evaluator.state(&self.rules) == EvaluatorState::Active
     }
 
-    /// Rules that run, with each of their evaluators that does or that somebody has paused: what
-    /// these do not judge is counted.
+    /// Rules that run, with each of their evaluators, also with those that are paused: what these do
+    /// not judge is counted.
     pub(super) fn watched(&self) -> impl Iterator<Item = (&EvaluationRule, &Evaluator)> {
         self.rules.iter().filter(|rule| rule.is_running()).flat_map(|rule| {
             let used = self.evaluators.iter().filter(|one| rule.uses(&one.id));
-            let watched = used.filter(|one| one.paused.is_some() || self.is_active(one));
-            watched.map(move |evaluator| (rule, evaluator))
+            used.map(move |evaluator| (rule, evaluator))
         })
     }
 }

@@ -130,7 +130,14 @@ async fn a_policy_is_changed_by_owners_of_the_project_and_approvers_alone() {
     let shop = Shop::open(strict(), None).await;
     let key = async |role: Role| {
         let permissions = Permissions::NONE;
-        let new = NewKey { project: shop.id.clone(), role, permissions, note: None, pair: None };
+        let new = NewKey {
+            project: shop.id.clone(),
+            role,
+            permissions,
+            note: None,
+            person: None,
+            pair: None,
+        };
         shop.catalog().create_key(new, shop.clock.now()).await.unwrap().0
     };
     let (member, owner) = (key(Role::Member).await, key(Role::Owner).await);

@@ -1,9 +1,10 @@
 use ratchet_core::time::Timestamp;
 
-use super::{QueueId, find_queue};
-use crate::catalog::sql::Tx;
+use super::{QUEUE_COLUMNS, Queue, QueueId, find_queue, read_queue};
+use crate::catalog::sql::{Listing, Tx};
 use crate::catalog::{AuditAction, AuditObject, Catalog, user};
 use crate::project::ProjectId;
+use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
 
 impl Catalog {
@@ -68,6 +69,26 @@ impl Catalog {
             tx.rows(sql, &[(&of.project).into(), (&of.queue).into()], |row| row.get(0))
         })
         .await
+    }
+
+    /// Returns the queues that a person is assigned to, newest first.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn queues_of_person(
+        &self,
+        project: ProjectId,
+        person: String,
+        page: PageNumber,
+    ) -> StoreResult<Page<Queue>> {
+        let listing = Listing {
+            columns: QUEUE_COLUMNS,
+            from: "FROM annotation_queue WHERE project = $1 AND id IN (SELECT queue \
+                   FROM annotation_assignment WHERE project = $1 AND person = $2)",
+            order: "created_at DESC, id",
+        };
+        let key = move || [(&project).into(), (&person).into()];
+        self.transact(move |tx| tx.page(listing, &key(), page, read_queue)).await
     }
 
     /// Returns the ids of the queues that a person is assigned to.

@@ -28,6 +28,31 @@ impl Catalog {
         .await
     }
 
+    /// Returns the queues that a trace or an observation with a media file is in, by id.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn queues_of_media(
+        &self,
+        project: ProjectId,
+        media: String,
+    ) -> StoreResult<Vec<String>> {
+        let queued = |kind: &str, object: &str| {
+            format!(
+                "SELECT i.queue FROM media_use u JOIN annotation_item i ON i.project = u.project \
+                 AND i.object_kind = {kind} AND i.object = u.{object} \
+                 WHERE u.project = $1 AND u.media = $2 AND u.owner = 'trace'"
+            )
+        };
+        let sql = format!("{} UNION {} ORDER BY 1", queued("$3", "whole"), queued("$4", "part"));
+        let [trace, observation] = [ItemKind::Trace, ItemKind::Observation].map(ItemKind::as_str);
+        self.transact(move |tx| {
+            let key = [(&project).into(), (&media).into(), trace.into(), observation.into()];
+            tx.rows(&sql, &key, |row| row.get(0))
+        })
+        .await
+    }
+
     /// Returns the items of a queue about an object, oldest first.
     ///
     /// # Errors

@@ -76,7 +76,7 @@ pub(super) fn line(rule: &EvaluationRule, ctx: &RequestContext) -> Markup {
             "Rule " bdi { (rule.name) } ": "
             @if rule.is_running() { "running" } @else { "not running" }
             ", " (figure::percent(rule.sampling)) " of " (target_label(rule.target))
-            @if !rule.filter.is_empty() { " that match " (rule.filter.len()) " conditions" }
+            @if !rule.filter.is_empty() { " that match " (figure::counted(rule.filter.len() as u64, "condition")) }
             ", " (rule.delay().as_secs()) " s after the last change."
             @if ctx.viewer.can_change() {
                 " " a href=(ctx.to(&["evaluation-rules", &rule.id, "edit"])) { "Edit rule" }

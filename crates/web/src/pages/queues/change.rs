@@ -29,15 +29,19 @@ fn begin(queue: &Queue, title: &str, ctx: &RequestContext) -> Page {
     page
 }
 
+/// The queue of a page that changes it.
+async fn changeable(web: &Web, ctx: &RequestContext, queue: String) -> PageResult<Queue> {
+    ctx.viewer.may_change()?;
+    Ok(web.store.catalog.queue(QueueId { project: ctx.project_id(), queue }).await?)
+}
+
 /// `GET …/queues/{queue}/edit`: the form.
 pub(super) async fn show(
     State(web): State<Web>,
     ctx: RequestContext,
     Path((_, queue)): QueuePath,
 ) -> PageResult<Markup> {
-    ctx.viewer.may_change()?;
-    let of = QueueId { project: ctx.project_id(), queue };
-    let queue = web.store.catalog.queue(of).await?;
+    let queue = changeable(&web, &ctx, queue).await?;
     let description = queue.description.as_deref().unwrap_or_default();
     let entered = Entered::preset(&[("name", &queue.name), ("description", description)]);
     page(&web, &ctx, &queue, (&entered, &queue.score_configs)).await
@@ -99,9 +103,7 @@ pub(super) async fn ask(
     ctx: RequestContext,
     Path((_, queue)): QueuePath,
 ) -> PageResult<Markup> {
-    ctx.viewer.may_change()?;
-    let of = QueueId { project: ctx.project_id(), queue };
-    let queue = web.store.catalog.queue(of).await?;
+    let queue = changeable(&web, &ctx, queue).await?;
     let progress = web.store.catalog.queue_progress(ctx.project_id()).await?;
     let progress = progress.get(&queue.id).copied().unwrap_or_default();
     let question = DeletionQuestion {

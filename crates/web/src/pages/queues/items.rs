@@ -192,7 +192,7 @@ fn row(item: &QueueItem, subjects: &Subjects, people: &People<'_>, ctx: &Request
                     bdi { (subject.asked.as_deref().unwrap_or("no text recorded")) }
                 }
             },
-            html! { bdi { (subject.reason.as_deref().unwrap_or("added by hand")) } },
+            html! { bdi.why-drawn { (subject.reason.as_deref().unwrap_or("added by hand")) } },
             html! { (item.kind.as_str().to_lowercase()) },
             state,
             html! { bdi { (people.of(&item.id).join(", ")) } },

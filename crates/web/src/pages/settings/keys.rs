@@ -26,6 +26,11 @@ const ROLE: FormField<'_> = FormField {
     hint: "What it may do in this project. Use the least privilege: an agent that only records \
            needs ingest-only.",
 };
+const PERSON: FormField<'_> = FormField {
+    name: "person",
+    label: "Person",
+    hint: "With the role reviewer only: the key sees the queues that this person is assigned to.",
+};
 const NOTE: FormField<'_> =
     FormField { name: "note", label: "Description", hint: "Helps you identify the key later." };
 
@@ -89,7 +94,7 @@ fn misfit(permissions: Permissions, role: Role) -> Option<(&'static str, String)
 fn roles(ctx: &RequestContext) -> Vec<(&'static str, &'static str)> {
     let all = [
         (Role::IngestOnly, "ingest-only: write telemetry only"),
-        (Role::Reviewer, "reviewer: queues and the traces in them"),
+        (Role::Reviewer, "reviewer: queues of a person, and the traces in them"),
         (Role::Viewer, "viewer: read only"),
         (Role::Member, "member: read and write, for SDKs"),
         (Role::Owner, "owner: read, write and project settings"),
@@ -108,6 +113,9 @@ async fn drawn(
     above: &Markup,
 ) -> PageResult<Markup> {
     let keys = web.store.catalog.keys(ctx.project_id()).await?;
+    let members = web.store.catalog.memberships(ctx.project_id()).await?;
+    let mut people = vec![("", "none")];
+    people.extend(members.iter().map(|one| (one.user.id.as_str(), one.user.email.as_str())));
     let body = html! {
         (above)
         section.settings {
@@ -121,6 +129,7 @@ async fn drawn(
             form method="post" action=(Tab::Keys.action(ctx, &[])) {
                 (ctx.viewer.form_token.field())
                 (field::choice(ROLE, &roles(ctx), entered))
+                (field::choice(PERSON, &people, entered))
                 fieldset {
                     legend { "Server-wide permissions" }
                     @for (_, named) in grantable(ctx) { (field::tick(named, entered)) }
@@ -157,7 +166,10 @@ fn row(key: &ApiKey, ctx: &RequestContext) -> Row {
             html! { button.id type="button" data-copy=(key.public_key) title={ "Copy " (key.public_key) } {
             code { (key.public_key) } } },
             html! { code { "…" (key.secret_hint) } },
-            html! { (key.role.as_str()) },
+            html! {
+                (key.role.as_str())
+                @if let Some(person) = &key.person { " of " bdi { (person.email) } }
+            },
             permissions(key, ctx),
             html! { bdi { (key.note.as_deref().unwrap_or_default()) } },
             figure::ago(key.created_at, &ctx.time),
@@ -192,6 +204,15 @@ fn permissions(key: &ApiKey, ctx: &RequestContext) -> Markup {
                 button.quiet type="submit" { "Save" }
             }
         }
+    }
+}
+
+/// What is wrong with the person of a key.
+fn wrong_person(person: Option<&str>, role: Role) -> Option<&'static str> {
+    match (role, person) {
+        (Role::Reviewer, None) => Some("select whose queues the key sees"),
+        (Role::Reviewer, Some(_)) | (_, None) => None,
+        (_, Some(_)) => Some("only a key with the role reviewer belongs to a person"),
     }
 }
 
@@ -238,10 +259,14 @@ async fn make(
     if let Some((permission, why)) = role.and_then(|role| misfit(permissions, role)) {
         entered.wrong(permission, why);
     }
+    let person = entered.filled("person").map(str::to_owned);
+    if let Some(why) = role.and_then(|role| wrong_person(person.as_deref(), role)) {
+        entered.wrong("person", why);
+    }
     let (Some(role), Ok(note), true) = (role, note, entered.is_fine()) else {
         return Ok(wrong(drawn(&web, &ctx, &entered, &Markup::default()).await?));
     };
-    let new = NewKey { project: ctx.project_id(), role, permissions, note, pair: None };
+    let new = NewKey { project: ctx.project_id(), role, permissions, note, person, pair: None };
     let (_, pair) = ctx.viewer.catalog(&web).create_key(new, ctx.now).await?;
     let new_key_notice = new_key_notice(&pair, &headers);
     Ok(once(drawn(&web, &ctx, &preset(), &new_key_notice).await?))

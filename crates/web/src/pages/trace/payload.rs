@@ -4,6 +4,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::payload::Payload;
 use ratchet_core::record::media::MediaType;
 use ratchet_core::record::trace::Content;
@@ -63,8 +64,9 @@ pub(super) async fn picture_of_trace(
     headers: HeaderMap,
     Path((_, trace)): TracePath,
 ) -> PageResult<Response> {
-    must_reach(&web, &ctx, &trace, None).await?;
-    let trace = run::trace(&web, &ctx, trace_id(&trace)?).await?;
+    let id = trace_id(&trace)?;
+    must_reach(&web, &ctx, &id, None).await?;
+    let trace = run::trace(&web, &ctx, id).await?;
     picture(&ctx.params, &headers, &asked(&ctx, trace.content)?)
 }
 
@@ -75,8 +77,9 @@ pub(super) async fn picture_of_step(
     headers: HeaderMap,
     Path((_, trace, step)): StepPath,
 ) -> PageResult<Response> {
+    let (trace, step) = (trace_id(&trace)?, run::step_id(&step)?);
     must_reach(&web, &ctx, &trace, Some(&step)).await?;
-    let step = run::step(&web, &ctx, &trace_id(&trace)?, &run::step_id(&step)?).await?;
+    let step = run::step(&web, &ctx, &trace, &step).await?;
     picture(&ctx.params, &headers, &asked(&ctx, step.content)?)
 }
 
@@ -84,8 +87,8 @@ pub(super) async fn picture_of_step(
 async fn must_reach(
     web: &Web,
     ctx: &RequestContext,
-    trace: &str,
-    step: Option<&str>,
+    trace: &TraceId,
+    step: Option<&ObservationId>,
 ) -> PageResult<()> {
     if queues::reaches_pictures(web, ctx, trace, step).await? {
         return Ok(());
