@@ -23,6 +23,7 @@ use ratchet_server::clock::Clock;
 use ratchet_stages::data_target::SEED;
 use ratchet_stages::experiment::server_targets::ServerTargets;
 use ratchet_stages::experiment::worker::{ExperimentWorker, WorkerEvaluators};
+use ratchet_stages::improve::settings::FeedbackSettings;
 use ratchet_stages::llm_connections::ConnectError;
 use ratchet_stages::schedule::{
     CodeInterpreter, EnvironmentError, JobEnvironment, ReportSettings, Runner, Scheduler,
@@ -39,7 +40,7 @@ use uuid::Uuid;
 
 use crate::cmd::supervise;
 use crate::cmd::week::webhook_secret;
-use crate::config::{Config, EvaluatorConfig, ReportConfig};
+use crate::config::{Config, EvaluatorConfig, FeedbackConfig, ReportConfig};
 
 /// A data folder of this machine.
 #[derive(Debug)]
@@ -48,6 +49,7 @@ struct LocalEnvironment {
     data: PathBuf,
     outbound: OutboundPolicy,
     reports: ReportConfig,
+    feedback: FeedbackConfig,
     evaluators: EvaluatorConfig,
 }
 
@@ -58,6 +60,7 @@ pub(crate) fn environment(store: &Store, config: &Config) -> Arc<dyn JobEnvironm
         data: config.data.clone(),
         outbound: config.outbound.clone(),
         reports: config.reports.clone(),
+        feedback: config.feedback.clone(),
         evaluators: config.evaluators.clone(),
     })
 }
@@ -158,6 +161,10 @@ impl JobEnvironment for LocalEnvironment {
             learnings: self.reports.learnings.clone(),
             langfuse: self.reports.source_of(project).map_err(|error| missing(&error))?,
         })
+    }
+
+    fn feedback_settings(&self, project: &ProjectId) -> FeedbackSettings {
+        self.feedback.of(project)
     }
 
     fn webhook_secret(&self) -> Result<Secret, EnvironmentError> {

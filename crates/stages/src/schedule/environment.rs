@@ -13,6 +13,7 @@ use ratchet_core::secret::Secret;
 use ratchet_remote::langfuse::client::ServerCredentials;
 use ratchet_store::project::ProjectId;
 
+use crate::improve::settings::FeedbackSettings;
 use crate::score::judge::Judge;
 
 /// What scheduled jobs need from the machine that runs them. It is asked for each run, so that
@@ -56,6 +57,11 @@ pub trait JobEnvironment: fmt::Debug + Send + Sync {
     /// # Errors
     /// Fails if they are incomplete.
     fn report_settings(&self, project: &ProjectId) -> Result<ReportSettings, EnvironmentError>;
+
+    /// Returns what a project's weekly documents are made from besides recordings.
+    fn feedback_settings(&self, _project: &ProjectId) -> FeedbackSettings {
+        FeedbackSettings::default()
+    }
 
     /// Returns the secret that signs messages to webhooks.
     ///

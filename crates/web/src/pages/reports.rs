@@ -17,6 +17,9 @@ mod schedules;
 pub(super) mod score_now;
 /// A page that needs no server.
 mod standalone;
+mod improvement;
+/// The weekly document as e-mail.
+mod mail;
 
 use std::collections::BTreeSet;
 
@@ -41,8 +44,9 @@ use crate::scope::Span;
 use crate::web::Web;
 pub(super) use agents::is_in_scope;
 pub(super) use dimensions::stat as overall_stat;
+pub use mail::mail_document;
 pub(super) use ratchet_core::quality::report::judge_words;
-pub use standalone::report_document;
+pub use standalone::{feedback_document, report_document};
 
 pub(super) fn routes() -> Router<Web> {
     Router::new()

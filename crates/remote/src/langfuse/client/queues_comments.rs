@@ -10,6 +10,7 @@ use crate::langfuse::wire::comment::{CommentCreated, CommentRequest, CommentView
 use crate::langfuse::wire::media::{MediaRequest, MediaUpload, MediaView};
 use crate::langfuse::wire::project::{ProjectView, Projects};
 use crate::langfuse::wire::queue::{QueueItemRequest, QueueItemView, QueueRequest, QueueView};
+use ratchet_core::catalog::annotation::CommentedKind;
 use ratchet_core::issue::Issue;
 
 impl LangfuseClient {
@@ -82,6 +83,19 @@ impl LangfuseClient {
     /// Fails if the request fails.
     pub async fn comments(&self, at: &Position) -> Result<Slice<CommentView>, ClientError> {
         self.list(ApiRequest::get(&["comments"]), at).await
+    }
+
+    /// Returns the comments of an object, newest first.
+    ///
+    /// # Errors
+    /// Fails if the request fails.
+    pub async fn comments_of(
+        &self,
+        (kind, object): (CommentedKind, &str),
+        at: &Position,
+    ) -> Result<Slice<CommentView>, ClientError> {
+        let request = ApiRequest::get(&["comments"]).with("objectType", kind.as_str());
+        self.list(request.with("objectId", object), at).await
     }
 
     /// Creates a comment.
