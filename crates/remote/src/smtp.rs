@@ -3,6 +3,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use lettre::message::{Mailbox, MultiPart};
+use lettre::transport::smtp::AsyncSmtpTransportBuilder;
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Tls, TlsParameters};
 use lettre::{AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
@@ -93,7 +94,8 @@ impl SmtpServer {
         now: Timestamp,
     ) -> Result<u16, SmtpError> {
         let message = self.message(mail, now)?;
-        let sent = self.transport(patience)?.send(message);
+        let transport = self.transport(patience)?;
+        let sent = transport.send(message);
         let Ok(sent) = tokio::time::timeout(patience, Box::pin(sent)).await else {
             return Err(SmtpError::Unreachable("no answer in time".to_owned()));
         };
@@ -129,7 +131,7 @@ impl SmtpServer {
         let login = self.login.as_ref();
         let login = login
             .map(|(user, password)| Credentials::new(user.clone(), password.expose().to_owned()));
-        Ok(login.into_iter().fold(builder, |builder, login| builder.credentials(login)).build())
+        Ok(login.into_iter().fold(builder, AsyncSmtpTransportBuilder::credentials).build())
     }
 
     fn sender(&self) -> Result<Mailbox, SmtpError> {

@@ -261,7 +261,7 @@ impl Notifier {
                 target.message(&key, (due.kind, &message), now).ok()
             }
             ReceiverKeys::Github { github, token } => {
-                let issue = mail::issue(&message, ProposalTask::github);
+                let issue = mail::issue(&message, |task: &ProposalTask<'_>| task.github());
                 let url = delivery::address(github.expose())?;
                 Some(issue_tracker::github(url, token, (&due.notice, &issue)))
             }

@@ -20,6 +20,7 @@ use crate::improve::publication::{self, PublicationTarget};
 use crate::review::alerts::{self, AlertTarget};
 use crate::review::review_site::{ReviewSite, ReviewSiteError};
 use crate::review::weekly_draw::{self, DrawReport, QueuePage};
+use crate::review::weekly_metrics;
 use crate::score::ScoringContext;
 use crate::score::attach::Attach;
 use crate::score::judge::Judge;
@@ -208,10 +209,12 @@ impl Scheduler {
     ) -> Result<String, ScheduledJobError> {
         let (project, now) = (run.project(), (context.clock)());
         let site = ReviewSite::of_place((context.source, context.journal), project);
+        // Weeks are those of the reviews.
+        let zone = weekly_metrics::zone(&site).await?;
         let target = PublicationTarget {
             project,
             server: &self.server,
-            zone: &run.schedule.zone,
+            zone: &zone,
             is_remote: matches!(context.source, Source::Remote(_)),
         };
         let settings = self.environment.feedback_settings(project);

@@ -31,6 +31,7 @@ use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::quality::report::{WeekReport, change_words, counted, interval_words};
 use ratchet_core::quality::suggestion::Progress;
 use ratchet_core::quality::synthesis::{Basis, JudgeVersion, WeekFinding};
+use ratchet_stages::review::weekly_metrics;
 use ratchet_store::catalog::{StoredReport, StoredSuggestion};
 
 use crate::components::chart::{self, OverTime, Series};
@@ -115,10 +116,17 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         None => html! { "Weekly reports on scored sessions." },
     };
     page.action = tabs(&ctx, Tab::Weeks);
+    let zone = weekly_metrics::zone(&web.review_site(&ctx.project_id())?).await?;
+    let last = Week::last_ended(ctx.now, &zone);
+    let improvements = html! {
+        p { a href=(week::improvements_link(&ctx, &last)) {
+            "Proposals and events of the week of " (last.days().0)
+        } }
+    };
     page.body = if reports.is_empty() {
-        nothing(&ctx)
+        html! { (nothing(&ctx)) (improvements) }
     } else {
-        html! { (course(&reports)) (open(&tracked, &ctx)) (weeks(&reports, &ctx)) }
+        html! { (course(&reports)) (improvements) (open(&tracked, &ctx)) (weeks(&reports, &ctx)) }
     };
     Ok(page.show(&ctx))
 }

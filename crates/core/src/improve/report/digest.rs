@@ -4,6 +4,7 @@ use super::{
     FALSE_ALARMS, FeedbackReport, OpenReview, affected_words, effort_words, files_words,
     impact_words, metric_words, printable, snapshot, trend_words,
 };
+use crate::improve::events::WeekEvent;
 use crate::improve::priority::PriorityBand;
 use crate::improve::proposal::Proposal;
 use crate::record::limit::elide;
@@ -89,7 +90,7 @@ impl ReportDigest {
         };
         let mut metrics: Vec<DigestMetric> = report.metrics.iter().flat_map(of_agent).collect();
         metrics.truncate(MAX_LINES);
-        let events = report.events.iter().map(|event| event.line());
+        let events = report.events.iter().map(WeekEvent::line);
         Self {
             week: report.week.clone(),
             agents: short(&report.agent_words(), MAX_NAME),

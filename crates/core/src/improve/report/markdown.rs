@@ -2,6 +2,7 @@ use super::{
     FALSE_ALARMS, FeedbackReport, affected_words, effort_words, files_words, impact_words,
     metric_words, printable, snapshot,
 };
+use crate::improve::events::WeekEvent;
 use crate::improve::priority::PriorityBand;
 use crate::improve::proposal::Proposal;
 use crate::review::metrics::WeeklyMetric;
@@ -25,7 +26,7 @@ pub(super) fn markdown(report: &FeedbackReport) -> String {
         text += &section(number, proposal);
     }
     text += "\n## Events of the week\n\n";
-    text += &listed(report.events.iter().map(|event| event.line()));
+    text += &listed(report.events.iter().map(WeekEvent::line));
     text += &format!("\n({})\n", escaped(FALSE_ALARMS));
     if !report.open.is_empty() {
         text += "\n## Still open\n\n";

@@ -2,6 +2,7 @@ use super::{
     FALSE_ALARMS, FeedbackReport, affected_words, effort_words, files_words, impact_words,
     metric_words, printable, snapshot, trend_words,
 };
+use crate::improve::events::WeekEvent;
 use crate::improve::priority::PriorityBand;
 use crate::improve::proposal::Proposal;
 use crate::quality::report::TextDetail;
@@ -44,13 +45,13 @@ pub(super) fn text(report: &FeedbackReport) -> String {
         text += &format!("  STILL OPEN\n{}{WIDE}\n", listed(&lines));
     }
     if let Some(quality) = &report.quality {
-        text += &format!("\n{}", quality.to_text(TextDetail::Short));
+        text += &format!("\nSESSION QUALITY\n{}", quality.to_text(TextDetail::Short));
     }
     printable(&text)
 }
 
 fn event_lines(report: &FeedbackReport) -> Vec<String> {
-    report.events.iter().map(|event| event.line()).collect()
+    report.events.iter().map(WeekEvent::line).collect()
 }
 
 fn listed(lines: &[String]) -> String {

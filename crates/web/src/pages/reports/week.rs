@@ -19,12 +19,12 @@ use crate::components::stat::{self, Stat, Value};
 use crate::components::{alarm, badge, figure, toast};
 use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
-use crate::request_context::RequestContext;
+use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
 /// The parameter that chooses a part of the document.
-pub(super) const PART: &str = "part";
-pub(super) const IMPROVEMENTS: &str = "improvements";
+const PART: &str = "part";
+const IMPROVEMENTS: &str = "improvements";
 
 pub(super) fn routes() -> Router<Web> {
     Router::new().route("/project/{project}/reports/{week}", get(show))
@@ -86,11 +86,12 @@ async fn improvements(
     let mut page = Page::new(Section::Quality, format!("Week {first} to {last}"));
     page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(ctx))];
     page.summary = html! { bdi { (improvement::summary(&report)) } };
-    let to = |week: &Week| ctx.to(&["reports", &week.days().0]).with(PART, IMPROVEMENTS);
     page.action = html! {
         nav.segments aria-label="Weeks" {
-            a href=(to(&week.before())) { "Previous week" }
-            @if week.end() <= ctx.now { a href=(to(&week.after())) { "Next week" } }
+            a href=(improvements_link(ctx, &week.before())) { "Previous week" }
+            @if week.end() <= ctx.now {
+                a href=(improvements_link(ctx, &week.after())) { "Next week" }
+            }
         }
     };
     page.body = html! {
@@ -99,6 +100,11 @@ async fn improvements(
         p.muted { "Made from the traces, scores and reviews of now, time zone " (zone.name()) "." }
     };
     Ok(page.show(ctx))
+}
+
+/// Link to the part about proposals.
+pub(super) fn improvements_link(ctx: &RequestContext, week: &Week) -> Link {
+    ctx.to(&["reports", &week.days().0]).with(PART, IMPROVEMENTS)
 }
 
 /// The parts of the document of a week.
