@@ -23,7 +23,6 @@ use ratchet_server::clock::Clock;
 use ratchet_stages::data_target::SEED;
 use ratchet_stages::experiment::server_targets::ServerTargets;
 use ratchet_stages::experiment::worker::{ExperimentWorker, WorkerEvaluators};
-use ratchet_stages::improve::settings::FeedbackSettings;
 use ratchet_stages::llm_connections::ConnectError;
 use ratchet_stages::schedule::{
     CodeInterpreter, EnvironmentError, JobEnvironment, ReportSettings, Runner, Scheduler,
@@ -160,11 +159,8 @@ impl JobEnvironment for LocalEnvironment {
             data: Some(self.data.clone()),
             learnings: self.reports.learnings.clone(),
             langfuse: self.reports.source_of(project).map_err(|error| missing(&error))?,
+            feedback: self.feedback.of(project),
         })
-    }
-
-    fn feedback_settings(&self, project: &ProjectId) -> FeedbackSettings {
-        self.feedback.of(project)
     }
 
     fn webhook_secret(&self) -> Result<Secret, EnvironmentError> {

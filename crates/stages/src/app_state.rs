@@ -270,10 +270,10 @@ impl AppState {
 
     /// Returns what a project's weekly documents are made from besides recordings.
     pub fn feedback_settings(&self, project: &ProjectId) -> FeedbackSettings {
-        self.environment
-            .get()
-            .map(|environment| environment.feedback_settings(project))
-            .unwrap_or_default()
+        let environment = self.environment.get();
+        // Without them the document is only shorter.
+        let settings = environment.and_then(|known| known.report_settings(project).ok());
+        settings.map(|settings| settings.feedback).unwrap_or_default()
     }
 
     /// The chats that the server runs, if enabled.

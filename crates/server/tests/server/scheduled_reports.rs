@@ -66,11 +66,8 @@ impl JobEnvironment for ReportMachine {
 
     fn report_settings(&self, _: &ProjectId) -> Result<ReportSettings, EnvironmentError> {
         let (data, langfuse) = (Some(self.data.clone()), self.langfuse.clone());
-        Ok(ReportSettings { data, learnings: None, langfuse })
-    }
-
-    fn feedback_settings(&self, _: &ProjectId) -> FeedbackSettings {
-        FeedbackSettings { comments: true, ..FeedbackSettings::default() }
+        let feedback = FeedbackSettings { comments: true, ..FeedbackSettings::default() };
+        Ok(ReportSettings { data, learnings: None, langfuse, feedback })
     }
 
     fn webhook_secret(&self) -> Result<Secret, EnvironmentError> {

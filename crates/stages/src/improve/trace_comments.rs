@@ -8,9 +8,7 @@ use ratchet_core::job::{JobKind, Retry};
 use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::backoff_clock::{BackoffClock as _, SystemBackoffClock};
-use ratchet_remote::langfuse::client::{ClientError, LangfuseClient, Position};
-use ratchet_remote::langfuse::wire::comment::CommentRequest;
-use ratchet_remote::langfuse::wire::wire_name::WireName;
+use ratchet_remote::langfuse::client::ClientError;
 use ratchet_store::catalog::{JobFailure, JobRecord, JobRequest, NewJob};
 use ratchet_store::{Store, StoreResult};
 use serde::{Deserialize, Serialize};
@@ -24,8 +22,6 @@ const MAX_TRACES: usize = 3;
 const MAX_COMMENTS: usize = 30;
 /// Bytes of a text in a comment.
 const MAX_TEXT: usize = 1_000;
-/// Comments of an object that are searched for ours.
-const MAX_PAGES: usize = 20;
 /// Longer than a comment takes, with its retries.
 const LEASE: Duration = Duration::from_secs(5 * 60);
 /// Pauses between attempts: for a day.
@@ -161,30 +157,7 @@ async fn comment(
     let Sink::Remote(client) = sink else {
         return Err(NoComment::never("the project's traces are on no Langfuse server"));
     };
-    if is_there(&client, &order).await? {
-        return Ok(());
-    }
-    let new = CommentRequest {
-        project_id: client.project_id().await?,
-        object_type: WireName(CommentedKind::Trace),
-        object_id: order.trace,
-        content: order.content,
-        author_user_id: None,
-    };
-    client.create_comment(&new).await?;
+    let on = (CommentedKind::Trace, order.trace.as_str());
+    client.comment_once(on, (order.content, &order.mark)).await?;
     Ok(())
-}
-
-/// Whether an earlier attempt wrote the comment.
-async fn is_there(client: &LangfuseClient, order: &CommentOrder) -> Result<bool, ClientError> {
-    let mut next = Some(Position::Start);
-    for _ in 0..MAX_PAGES {
-        let Some(at) = next else { break };
-        let slice = client.comments_of((CommentedKind::Trace, &order.trace), &at).await?;
-        if slice.rows.iter().any(|one| one.content.contains(&order.mark)) {
-            return Ok(true);
-        }
-        next = slice.next;
-    }
-    Ok(false)
 }

@@ -58,11 +58,6 @@ pub trait JobEnvironment: fmt::Debug + Send + Sync {
     /// Fails if they are incomplete.
     fn report_settings(&self, project: &ProjectId) -> Result<ReportSettings, EnvironmentError>;
 
-    /// Returns what a project's weekly documents are made from besides recordings.
-    fn feedback_settings(&self, _project: &ProjectId) -> FeedbackSettings {
-        FeedbackSettings::default()
-    }
-
     /// Returns the secret that signs messages to webhooks.
     ///
     /// # Errors
@@ -89,6 +84,8 @@ pub struct ReportSettings {
     /// The Langfuse server that sessions are read from and scores are written to, instead of the
     /// project.
     pub langfuse: Option<ServerCredentials>,
+    /// What weekly documents are made from besides recordings, and when they are sent.
+    pub feedback: FeedbackSettings,
 }
 
 /// The texts that suggestions are made from.

@@ -217,7 +217,7 @@ impl Scheduler {
             zone: &zone,
             is_remote: matches!(context.source, Source::Remote(_)),
         };
-        let settings = self.environment.feedback_settings(project);
+        let settings = self.environment.report_settings(project)?.feedback;
         let published = publication::publish(&site, target, &settings, now).await?;
         if published.is_empty() {
             return Ok("no new document: no further week has a finished review".to_owned());

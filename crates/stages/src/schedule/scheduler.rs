@@ -124,7 +124,7 @@ impl Scheduler {
 
     /// Announces new patterns of failures of a project.
     async fn check_patterns(&self, project: &ProjectId) -> Result<Vec<String>, ScheduledJobError> {
-        let settings = self.environment.feedback_settings(project);
+        let settings = self.environment.report_settings(project)?.feedback;
         if settings.threshold.is_none() {
             return Ok(Vec::new());
         }

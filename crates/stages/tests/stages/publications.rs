@@ -102,9 +102,9 @@ async fn deliveries(shop: &Shop, to: &NoticeReceiver) -> Vec<NoticeDelivery> {
 
 /// Time that goes on from a moment.
 #[derive(Debug)]
-struct From(Timestamp, Instant);
+struct Ticking(Timestamp, Instant);
 
-impl BackoffClock for From {
+impl BackoffClock for Ticking {
     fn now(&self) -> Timestamp {
         self.0.plus_nanos(self.1.elapsed().as_nanos().try_into().unwrap())
     }
@@ -137,7 +137,7 @@ fn deliver(shop: &Shop, mail: Option<u16>) -> JoinSet<()> {
         store: shop.data.folder().clone(),
         server: "https://ratchet.test".to_owned(),
         outbound: "localhost".parse().unwrap(),
-        pace: Arc::new(From(shop.monday, Instant::now())),
+        pace: Arc::new(Ticking(shop.monday, Instant::now())),
         limits: DeliveryLimits { backoff, ..DeliveryLimits::default() },
         mail: mail.map(|port| MailSettings { server: server(port), page }),
     };
@@ -191,7 +191,7 @@ async fn every_channel_gets_the_document_or_the_task_in_its_own_form() {
         project: "SHOP",
     };
     add(&shop, notify::jira(jira, &anywhere).unwrap()).await;
-    // The first issue is not created at once.
+    // The first request, whichever it is, is repeated.
     inbox.answer([InboxAnswer::Status(503)]);
     assert_eq!(publish(&shop, shop.monday).await.len(), 1);
     let _running = deliver(&shop, Some(mails.port()));
