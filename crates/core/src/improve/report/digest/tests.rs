@@ -66,9 +66,10 @@ fn a_digest_says_what_the_document_says() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn whatever_traces_say_a_digest_is_small_and_has_no_control_characters(
-        text in "\\PC{0,40}|[\u{0}-\u{1f}x]{0,20}", times in 1_usize..2_000, count in 0_usize..40,
+        text in "\\PC{0,40}|[\u{0}-\u{1f}x]{0,20}", times in 1_usize..500, count in 0_usize..20,
     ) {
         let digest = ReportDigest::new(&document(&text.repeat(times), count), None);
         let json = serde_json::to_string(&digest).unwrap();
