@@ -10,7 +10,6 @@ use ratchet_core::chat::delivery_retry::DELIVERY_BACKOFF;
 use ratchet_core::chat::notification::NotificationKind;
 use ratchet_core::improve::report::digest::ReportDigest;
 use ratchet_core::outbound::OutboundPolicy;
-use ratchet_core::payload::Payload;
 use ratchet_core::record::observation::Level;
 use ratchet_core::record::score::ScoreSource;
 use ratchet_core::time::Timestamp;
@@ -21,7 +20,7 @@ use ratchet_stages::improve::publication::{self, PublicationTarget, Published};
 use ratchet_stages::improve::settings::FeedbackSettings;
 use ratchet_stages::notify::{self, DeliveryLimits, JiraRequest, MailSettings, Notifier};
 use ratchet_store::catalog::{DeliveryOutcome, NewReceiver, NoticeDelivery, NoticeReceiver};
-use ratchet_testkit::build::{START, tool, trace};
+use ratchet_testkit::build::{START, text, tool, trace};
 use ratchet_testkit::mail_server::MailServer;
 use ratchet_testkit::wait;
 use ratchet_testkit::webhook_receiver::{Inbox, InboxAnswer, ReceivedMessage};
@@ -42,7 +41,6 @@ async fn record_failures(shop: &Shop, week: i64) {
                 true => ("W5", "I don't have that information."),
                 false => ("W6", "It arrives today."),
             };
-            let text = |text: &str| Payload::from_value(&Value::from(text));
             let one = trace(&format!("week-{week}-{kind}-{n}"))
                 .beginning(week * 7 * 86_400_000 + 1_000)
                 .agent("support")
