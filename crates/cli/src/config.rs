@@ -13,6 +13,8 @@ pub(crate) mod lookup;
 pub(crate) mod value;
 pub(crate) mod chat;
 mod reports;
+/// Weekly documents and e-mail.
+mod feedback;
 mod evaluators;
 mod targets;
 /// Deployments of promotions.
@@ -35,6 +37,7 @@ use ratchet_web::form_budget::FormLimits;
 
 use chat::ChatConfig;
 pub(crate) use evaluators::EvaluatorConfig;
+pub(crate) use feedback::{FeedbackConfig, SmtpConfig};
 use layers::{Flag, Layers, Source};
 use lookup::{Effective, Lookup};
 pub(crate) use promotion::PromotionConfig;
@@ -83,6 +86,8 @@ pub(crate) struct Config {
     pub(crate) count_tokens: Switch,
     pub(crate) chat: ChatConfig,
     pub(crate) reports: ReportConfig,
+    pub(crate) feedback: FeedbackConfig,
+    pub(crate) smtp: SmtpConfig,
     pub(crate) evaluators: EvaluatorConfig,
     pub(crate) targets: TargetConfig,
     pub(crate) promotion: PromotionConfig,
@@ -240,6 +245,8 @@ impl Config {
             )?,
             chat: ChatConfig::read(&mut of)?,
             reports: ReportConfig::read(&mut of)?,
+            feedback: FeedbackConfig::read(&mut of)?,
+            smtp: SmtpConfig::read(&mut of)?,
             evaluators: EvaluatorConfig::read(&mut of)?,
             targets: TargetConfig::read(&mut of)?,
             promotion: PromotionConfig::read(&mut of)?,

@@ -39,7 +39,7 @@ use uuid::Uuid;
 
 use crate::cmd::supervise;
 use crate::cmd::week::webhook_secret;
-use crate::config::{Config, EvaluatorConfig, ReportConfig};
+use crate::config::{Config, EvaluatorConfig, FeedbackConfig, ReportConfig};
 
 /// A data folder of this machine.
 #[derive(Debug)]
@@ -48,6 +48,7 @@ struct LocalEnvironment {
     data: PathBuf,
     outbound: OutboundPolicy,
     reports: ReportConfig,
+    feedback: FeedbackConfig,
     evaluators: EvaluatorConfig,
 }
 
@@ -58,6 +59,7 @@ pub(crate) fn environment(store: &Store, config: &Config) -> Arc<dyn JobEnvironm
         data: config.data.clone(),
         outbound: config.outbound.clone(),
         reports: config.reports.clone(),
+        feedback: config.feedback.clone(),
         evaluators: config.evaluators.clone(),
     })
 }
@@ -157,6 +159,7 @@ impl JobEnvironment for LocalEnvironment {
             data: Some(self.data.clone()),
             learnings: self.reports.learnings.clone(),
             langfuse: self.reports.source_of(project).map_err(|error| missing(&error))?,
+            feedback: self.feedback.of(project),
         })
     }
 

@@ -118,6 +118,7 @@ impl Server {
             outbound: config.outbound.clone(),
             pace: Arc::new(SystemBackoffClock),
             limits: DeliveryLimits::default(),
+            mail: config.smtp.mail(ratchet_web::mail_document)?,
         };
         app.use_environment(local_environment::environment(&folder, config));
         let evaluators = Arc::new(local_environment::evaluation_worker(&folder, config));

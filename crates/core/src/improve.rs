@@ -31,12 +31,16 @@ pub mod observed;
 pub mod phrases;
 /// Changes with evidence, impact and effort.
 pub mod proposal;
+/// Priorities as words.
+pub mod priority;
 /// The weekly document of proposals.
 pub mod report;
 /// What people and judges said of a trace.
 pub mod signals;
 /// Events computed from traffic.
 pub mod traffic_events;
+/// Proposals as tasks of issue trackers.
+pub mod task;
 /// Splits of failures by topic.
 pub mod topic;
 /// Terms of texts.

@@ -33,10 +33,12 @@ pub enum JobKind {
     ExperimentTrial,
     /// A deployment of an agent version by a promotion or a rollback.
     Deployment,
+    /// A comment on a trace of a Langfuse server.
+    TraceComment,
 }
 
 impl JobKind {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Notice,
         Self::ScheduleRun,
         Self::ScoreSession,
@@ -44,6 +46,7 @@ impl JobKind {
         Self::Evaluation,
         Self::ExperimentTrial,
         Self::Deployment,
+        Self::TraceComment,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -55,6 +58,7 @@ impl JobKind {
             Self::Evaluation => "evaluation",
             Self::ExperimentTrial => "experiment-trial",
             Self::Deployment => "deployment",
+            Self::TraceComment => "trace-comment",
         }
     }
 

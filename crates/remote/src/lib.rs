@@ -8,6 +8,10 @@ pub mod backoff_clock;
 pub mod delivery;
 /// Signed webhooks and Slack messages.
 pub mod webhook;
+/// E-mail by SMTP.
+pub mod smtp;
+/// Issues of GitHub and Jira.
+pub mod issue_tracker;
 /// Web push notifications to browsers.
 pub mod web_push;
 /// Wire types for the weekly reports of Ratchet servers.

@@ -104,6 +104,9 @@ impl PushTarget {
             NotificationKind::TurnEnded
             | NotificationKind::ChatFailed
             | NotificationKind::WeekReport
+            | NotificationKind::ImprovementReport
+            | NotificationKind::Proposal
+            | NotificationKind::FailurePattern
             | NotificationKind::ReviewDrawn
             | NotificationKind::ReviewAlert
             | NotificationKind::GateBlocked

@@ -4,12 +4,15 @@
 //! message id, time and body, joined by full stops.
 
 mod slack;
+/// A weekly document in Slack.
+mod report_blocks;
 
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ratchet_core::backoff::{Backoff, FailedAttempt};
+use ratchet_core::improve::report::digest::ReportDigest;
 use ratchet_core::message::Message;
 use ratchet_core::outbound::{OutboundPolicy, OutboundRefused};
 use ratchet_core::secret::Secret;
@@ -17,6 +20,7 @@ use ratchet_core::time::Timestamp;
 use reqwest::{StatusCode, Url};
 use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -89,10 +93,41 @@ impl Webhook {
         policy: &OutboundPolicy,
         pace: &dyn BackoffClock,
     ) -> Result<(), WebhookError> {
+        self.send_body(&self.body(message), (policy, pace)).await
+    }
+
+    /// Sends a weekly document, with the same retries.
+    ///
+    /// # Errors
+    /// Names the receiver; never the URL, which is a secret.
+    pub async fn send_report(
+        &self,
+        digest: &ReportDigest,
+        policy: &OutboundPolicy,
+        pace: &dyn BackoffClock,
+    ) -> Result<(), WebhookError> {
+        let body = match self {
+            Self::Slack(_) => slack_report(digest),
+            Self::Signed(..) => json!({
+                "event": "improvement.report",
+                "title": digest.title(),
+                "text": digest.headline(),
+                "url": digest.url,
+                "report": digest,
+            }),
+        };
+        self.send_body(&body, (policy, pace)).await
+    }
+
+    async fn send_body(
+        &self,
+        body: &Value,
+        (policy, pace): (&OutboundPolicy, &dyn BackoffClock),
+    ) -> Result<(), WebhookError> {
         let name = self.name();
         let (Self::Slack(address) | Self::Signed(address, _)) = self;
         let url = delivery::address(address.expose()).ok_or(WebhookError::Address(name))?;
-        let (id, body) = (Uuid::new_v4().to_string(), self.body(message).to_string());
+        let (id, body) = (Uuid::new_v4().to_string(), body.to_string());
         let mut attempt = 1;
         loop {
             let now = pace.now();
@@ -149,9 +184,23 @@ fn signed_body(message: &Message) -> Value {
 /// Creates a Slack message from the payload of a notification.
 pub fn slack_notice(url: Url, payload: &str) -> OutgoingMessage {
     let payload: Value = serde_json::from_str(payload).unwrap_or_default();
-    let body = slack::blocks(&slack::notice(&payload)).to_string();
+    let report = ReportDigest::deserialize(&payload["data"]["report"]);
+    let body = match report {
+        Ok(report) => slack_report(&report).to_string(),
+        Err(_) => slack::blocks(&slack::notice(&payload)).to_string(),
+    };
     let headers = vec![("content-type", "application/json".to_owned())];
     OutgoingMessage { url, headers, body: body.into() }
+}
+
+/// Returns the message that the payload of a notification is about.
+pub fn notice_message(payload: &str) -> Message {
+    slack::notice(&serde_json::from_str(payload).unwrap_or_default())
+}
+
+/// Returns the blocks of a weekly document in Slack.
+pub fn slack_report(digest: &ReportDigest) -> Value {
+    report_blocks::blocks(digest)
 }
 
 /// Creates a signed message.

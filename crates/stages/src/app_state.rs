@@ -20,6 +20,7 @@ use tokio::sync::Notify;
 use crate::chat::Chats;
 use crate::clock::Clock;
 use crate::experiment::worker::ExperimentWorker;
+use crate::improve::settings::FeedbackSettings;
 use crate::promote::PromotionWorker;
 use crate::review::review_site::{ReviewSite, ReviewSiteResult};
 use crate::review::signal_overrides::accepted;
@@ -265,6 +266,14 @@ impl AppState {
             }
             None => Ok(ReviewSite::local(&self.store, project)),
         }
+    }
+
+    /// Returns what a project's weekly documents are made from besides recordings.
+    pub fn feedback_settings(&self, project: &ProjectId) -> FeedbackSettings {
+        let environment = self.environment.get();
+        // Without them the document is only shorter.
+        let settings = environment.and_then(|known| known.report_settings(project).ok());
+        settings.map(|settings| settings.feedback).unwrap_or_default()
     }
 
     /// The chats that the server runs, if enabled.

@@ -12,6 +12,16 @@ pub mod repository_log;
 mod traffic_sample;
 /// Events of a week that were recorded.
 mod week_events;
+/// What weekly documents are made from besides recordings.
+pub mod settings;
+/// Publication of weekly documents.
+pub mod publication;
+/// New patterns of failures between two documents.
+pub mod continuous;
+/// Comments on the traces of a Langfuse server.
+pub mod trace_comments;
+/// The file that proposals are appended to.
+pub mod learnings;
 
 use ratchet_agent::error::ModelError;
 use ratchet_agent::request::{CacheablePart, LlmRequest, ResponseFormat, Turn};

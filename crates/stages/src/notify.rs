@@ -8,6 +8,8 @@
 
 /// Validation of requests to add receivers.
 mod requests;
+/// Notifications as e-mail.
+mod mail;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,19 +22,26 @@ use ratchet_core::chat::delivery_retry::{DELIVERY_BACKOFF, DeliveryResult, Retry
 use ratchet_core::chat::notification::{
     Notification, NotificationKind, NotificationSource, notice_id, test_message,
 };
+use ratchet_core::improve::task::ProposalTask;
 use ratchet_core::job::JobKind;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::backoff_clock::BackoffClock;
 use ratchet_remote::delivery;
 use ratchet_remote::delivery::{DeliveryError, OutgoingMessage};
+use ratchet_remote::issue_tracker;
+use ratchet_remote::smtp::SmtpError;
 use ratchet_remote::web_push::{PushTarget, VapidKey};
 use ratchet_remote::webhook;
 use ratchet_store::catalog::{DeliveryState, DueDelivery, LeaseStatus, NewNotice, ReceiverKeys};
 use ratchet_store::chat::PendingNotification;
 use ratchet_store::{Store, StoreResult};
 
-pub use requests::{NotificationRequestError, browser, events, name, slack, webhook};
+pub use mail::MailSettings;
+pub use requests::{
+    JiraRequest, NotificationRequestError, browser, email, events, github, jira, name, slack,
+    webhook,
+};
 
 /// Events that are enqueued per query.
 const PAGE: u32 = 100;
@@ -71,6 +80,8 @@ pub struct Notifier {
     pub outbound: OutboundPolicy,
     pub pace: Arc<dyn BackoffClock>,
     pub limits: DeliveryLimits,
+    /// `None` where the operator has set up no e-mail.
+    pub mail: Option<MailSettings>,
 }
 
 impl Notifier {
@@ -174,9 +185,10 @@ impl Notifier {
     async fn attempt(&self, due: DueDelivery) {
         let now = self.pace.now();
         let age = age(due.made_at, now);
-        let reached = match self.request(&due, now).await {
-            Some(letter) => self.send(letter, &due.receiver, now).await,
-            None => Err(DeliveryState::Failed),
+        let reached = match (&due.keys, self.request(&due, now).await) {
+            (Some(ReceiverKeys::Email { to }), _) => self.send_mail(&due, to, now).await,
+            (_, Some(letter)) => self.send(letter, &due.receiver, now).await,
+            (_, None) => Err(DeliveryState::Failed),
         };
         let attempt = FailedAttempt {
             attempt: due.tries.saturating_add(1),
@@ -232,12 +244,7 @@ impl Notifier {
 
     /// The request to send; `None` if it can never be built.
     async fn request(&self, due: &DueDelivery, now: Timestamp) -> Option<OutgoingMessage> {
-        let message = match due.kind {
-            NotificationKind::Test => {
-                test_message(due.project.as_str(), &self.server).payload(due.made_at).to_string()
-            }
-            _ => due.message.clone(),
-        };
+        let message = self.payload(due);
         match due.keys.as_ref()? {
             ReceiverKeys::Webhook { url, secret } => {
                 let url = delivery::address(url.expose())?;
@@ -247,10 +254,57 @@ impl Notifier {
                 Some(webhook::slack_notice(delivery::address(slack.expose())?, &message))
             }
             ReceiverKeys::Browser { endpoint, p256dh, auth } => {
+                let message = mail::without_document(&message);
                 let target = PushTarget::read(endpoint.expose(), p256dh, auth.expose()).ok()?;
                 let contact = self.server.starts_with("https://").then(|| self.server.clone());
                 let key = vapid(&self.store, contact, now).await.ok()?;
                 target.message(&key, (due.kind, &message), now).ok()
+            }
+            ReceiverKeys::Github { github, token } => {
+                let issue = mail::issue(&message, |task: &ProposalTask<'_>| task.github());
+                let url = delivery::address(github.expose())?;
+                Some(issue_tracker::github(url, token, (&due.notice, &issue)))
+            }
+            ReceiverKeys::Jira { jira, user, token, project } => {
+                let issue = mail::issue(&message, |task| task.jira(project));
+                let url = delivery::address(jira.expose())?;
+                Some(issue_tracker::jira(url, (user.as_deref(), token), (&due.notice, &issue)))
+            }
+            ReceiverKeys::Email { .. } => None,
+        }
+    }
+
+    fn payload(&self, due: &DueDelivery) -> String {
+        match due.kind {
+            NotificationKind::Test => {
+                test_message(due.project.as_str(), &self.server).payload(due.made_at).to_string()
+            }
+            _ => due.message.clone(),
+        }
+    }
+
+    /// Sends a message by SMTP, to a server that the operator chose.
+    async fn send_mail(
+        &self,
+        due: &DueDelivery,
+        to: &str,
+        now: Timestamp,
+    ) -> Result<DeliveryResult, DeliveryState> {
+        let Some(settings) = &self.mail else { return Err(DeliveryState::Unconfigured) };
+        let receiver = &due.receiver;
+        let letter =
+            mail::mail((to, &format!("{}.{receiver}", due.notice)), &self.payload(due), settings);
+        match settings.server.send(&letter, self.limits.answer, now).await {
+            Ok(status) | Err(SmtpError::Refused(status)) => {
+                Ok(DeliveryResult::Answered { status, retry_after: None })
+            }
+            Err(error @ SmtpError::Unreachable(_)) => {
+                tracing::warn!(receiver, %error, "an e-mail was not sent");
+                Ok(DeliveryResult::Nobody)
+            }
+            Err(error @ SmtpError::Invalid(..)) => {
+                tracing::warn!(receiver, %error, "an e-mail cannot be sent");
+                Err(DeliveryState::Failed)
             }
         }
     }

@@ -13,7 +13,7 @@ mod report_store;
 mod session_scoring;
 mod pipeline;
 /// The file that suggestions are appended to.
-mod learnings_file;
+pub(crate) mod learnings_file;
 /// Reports as files.
 mod report_files;
 

@@ -41,6 +41,7 @@ pub(crate) mod agent;
 mod queue;
 /// Draws of weekly reviews.
 mod review_alert;
+mod announcement;
 mod review_draw;
 /// The durable job queue.
 mod job;
@@ -113,6 +114,7 @@ pub use ab_test::{AbChange, StoredAbTest};
 pub use administration::{Membership, ProjectChange, ProjectNote};
 pub use agent::Agent;
 pub use agent_version::{Serving, StoredAgentVersion};
+pub use announcement::NewAnnouncement;
 pub use audit::{Actor, AuditAction, AuditEntry, AuditObject, AuditQuery};
 pub use chat::{Chat, ChatOrigin, ChatProcess, ChatStatus};
 pub use clock_mark::ClockMark;
@@ -165,8 +167,8 @@ pub use review_alert::{AlertEffect, NewAlert};
 pub use review_draw::{DrawEffect, NewDraw, SourcedItem, StoredDraw};
 pub use saved_view::{NewView, SavedView, ViewedPage};
 pub use schedule::{
-    NewSchedule, REVIEW, RunClaim, Schedule, ScheduleOutcome, ScheduleRun, ScheduleToggle,
-    ScheduleWebhooks, ScheduledJob, ScheduledScoring, WEEKLY,
+    FEEDBACK, NewSchedule, REVIEW, RunClaim, Schedule, ScheduleOutcome, ScheduleRun,
+    ScheduleToggle, ScheduleWebhooks, ScheduledJob, ScheduledScoring, WEEKLY,
 };
 pub use score_config::StoredScoreConfig;
 pub use scoring::{PaidVerdict, RunOutcome, RunTally, ScoringBatch, ScoringClaim, ScoringRun};

@@ -48,6 +48,7 @@ pub mod claude;
 pub mod provider;
 /// A receiver of webhooks and push messages.
 pub mod webhook_receiver;
+pub mod mail_server;
 pub mod fixtures;
 pub mod fuzz;
 

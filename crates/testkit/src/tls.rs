@@ -40,7 +40,7 @@ impl Authority {
     }
 
     /// The TLS configuration of a server with a certificate for a name or an address.
-    fn server(&self, name: &str) -> ServerConfig {
+    pub(crate) fn server(&self, name: &str) -> ServerConfig {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new([name.to_owned()]).unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap();

@@ -55,5 +55,5 @@ mod policy;
 mod pages;
 mod docs;
 
-pub use pages::{pages, report_document};
+pub use pages::{feedback_document, mail_document, pages, report_document};
 pub use web::Web;

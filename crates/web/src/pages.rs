@@ -79,7 +79,7 @@ use crate::viewer::Viewer;
 use crate::web::{Access, Web};
 use crate::{assets, csrf, docs, page_error, policy, sign_in};
 
-pub use reports::report_document;
+pub use reports::{feedback_document, mail_document, report_document};
 
 /// Paths without a project, which redirect to the viewer's first project. `/metrics` is not among them:
 /// it is for Prometheus.

@@ -1,22 +1,36 @@
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use ratchet_core::calendar::Week;
 use ratchet_core::improve::events::{self, WeekEvent};
 use ratchet_core::improve::phrases::FailurePhrases;
+use ratchet_core::improve::report::FeedbackReport;
+use ratchet_core::improve::report::digest::ReportDigest;
+use ratchet_core::outbound::OutboundPolicy;
+use ratchet_remote::backoff_clock::SystemBackoffClock;
+use ratchet_remote::smtp::{self, Mail};
+use ratchet_remote::webhook;
 use ratchet_server::clock::Clock;
 use ratchet_stages::improve::feedback::FeedbackInput;
-use ratchet_stages::improve::{codebase, feedback, repository_log};
+use ratchet_stages::improve::{codebase, feedback, learnings, repository_log};
 use ratchet_stages::review::review_site::ReviewSite;
 use ratchet_stages::review::weekly_metrics;
 use ratchet_stages::score::journal::Journal;
 
+use uuid::Uuid;
+
 use crate::cmd::supervise::supervision;
+use crate::cmd::week::NotifyArgs;
+use crate::config::Config;
 use crate::data_target::{self, ScoringArgs};
 use crate::exit::Outcome;
 use crate::print::print;
 use crate::runtime;
+
+/// How long an SMTP server may take.
+const MAIL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// `ratchet feedback`
 #[derive(Args, Debug)]
@@ -42,12 +56,49 @@ pub(crate) struct FeedbackArgs {
     incidents: Option<PathBuf>,
     #[command(flatten)]
     target: ScoringArgs,
-    /// Print Markdown
-    #[arg(long, conflicts_with = "json")]
+    /// Append new proposals to this file [default: `reports.learnings` in ratchet.toml, of a report
+    /// on all agents]
+    #[arg(long, value_name = "FILE")]
+    learnings: Option<PathBuf>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+    /// Short for --format markdown
+    #[arg(long, conflicts_with_all = ["json", "format"])]
     markdown: bool,
-    /// Print JSON to stdout only
-    #[arg(long)]
+    /// Short for --format json
+    #[arg(long, conflicts_with = "format")]
     json: bool,
+    #[command(flatten)]
+    notify: NotifyArgs,
+    /// E-mail address to send the document to, by the server of `smtp.server`
+    #[arg(long, value_name = "ADDRESS")]
+    email: Option<String>,
+}
+
+/// How the document reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Plain text for a terminal.
+    Text,
+    /// Markdown.
+    Markdown,
+    /// Standalone HTML page.
+    Html,
+    /// Blocks of a message in Slack.
+    Slack,
+    /// JSON.
+    Json,
+}
+
+impl FeedbackArgs {
+    const fn format(&self) -> Format {
+        match (self.json, self.markdown) {
+            (true, _) => Format::Json,
+            (_, true) => Format::Markdown,
+            (false, false) => self.format,
+        }
+    }
 }
 
 /// Runs `ratchet feedback`.
@@ -77,18 +128,56 @@ pub(crate) fn run(args: &FeedbackArgs) -> anyhow::Result<Outcome> {
                     .extend(commits.with_context(|| format!("--repository {}", folder.display()))?);
             }
             let input = FeedbackInput { code: &code, phrases: &phrases, events: &events };
-            let report = Box::pin(feedback::report(from, &week, agent, input)).await?;
-            if args.json {
-                print(&(serde_json::to_string_pretty(&report)? + "\n"))?;
-            } else if args.markdown {
-                print(&report.to_markdown())?;
-            } else {
-                print(&report.to_text())?;
-            }
-            Ok(())
+            let mut report = Box::pin(feedback::report(from, &week, agent, input)).await?;
+            report.quality = target.reports().await?.report(&week.days().0).await?;
+            print(&printed(args.format(), &report)?)?;
+            Box::pin(deliver(args, &report)).await
         },
     ))?;
     Ok(Outcome::Done)
+}
+
+fn printed(format: Format, report: &FeedbackReport) -> anyhow::Result<String> {
+    Ok(match format {
+        Format::Text => report.to_text(),
+        Format::Markdown => report.to_markdown(),
+        Format::Html => ratchet_web::feedback_document(report),
+        Format::Slack => {
+            let blocks = webhook::slack_report(&ReportDigest::new(report, None));
+            serde_json::to_string_pretty(&blocks)? + "\n"
+        }
+        Format::Json => serde_json::to_string_pretty(report)? + "\n",
+    })
+}
+
+/// Appends the document to the learnings file and sends it, where that is asked for.
+async fn deliver(args: &FeedbackArgs, report: &FeedbackReport) -> anyhow::Result<()> {
+    let config = Config::load(&args.target.config, Vec::new())?;
+    let usual = || config.reports.learnings.clone().filter(|_| args.agent.is_none());
+    if let Some(file) = args.learnings.clone().or_else(usual) {
+        let appended = learnings::append(&file, report);
+        appended.with_context(|| format!("cannot append to {}", file.display()))?;
+    }
+    let digest = ReportDigest::new(report, None);
+    // The user of the command chooses the addresses.
+    let (anywhere, clock) = (OutboundPolicy::unrestricted(), SystemBackoffClock);
+    for hook in args.notify.hooks()? {
+        hook.send_report(&digest, &anywhere, &clock).await?;
+    }
+    if let Some(to) = &args.email {
+        let settings = config.smtp.mail(ratchet_web::mail_document)?;
+        let settings = settings.context("--email needs smtp.server and smtp.from")?;
+        let to = smtp::address(to).with_context(|| format!("--email {to} is no address"))?;
+        let mail = Mail {
+            id: Uuid::new_v4().to_string(),
+            to,
+            subject: digest.title(),
+            text: digest.to_text(),
+            html: Some((settings.page)(&digest)),
+        };
+        settings.server.send(&mail, MAIL_TIMEOUT, Clock::System.now()).await?;
+    }
+    Ok(())
 }
 
 fn phrases(file: Option<&Path>) -> anyhow::Result<FailurePhrases> {

@@ -81,7 +81,7 @@ struct AddArgs {
     zone: Option<String>,
     /// Job: `weekly-report` scores the last complete week and reports on it; `score` scores the
     /// sessions of the last seven days; `review-draw` draws the review sample of the last complete
-    /// week
+    /// week; `feedback` publishes the weekly document of the latest week whose review is finished
     #[arg(long, value_name = "JOB", default_value = ScheduledJob::WEEKLY_REPORT,
         value_parser = ScheduledJob::KINDS)]
     job: String,

@@ -128,7 +128,7 @@ enum Format {
 }
 
 impl NotifyArgs {
-    fn hooks(&self) -> anyhow::Result<Vec<Webhook>> {
+    pub(crate) fn hooks(&self) -> anyhow::Result<Vec<Webhook>> {
         let slack = self.slack.clone().map(|url| Webhook::Slack(Secret::new(url)));
         let webhook = match self.webhook.clone() {
             Some(url) => Some(Webhook::Signed(Secret::new(url), webhook_secret()?)),

@@ -3,11 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use ratchet_testkit::process::{Finished, Launch};
+use ratchet_testkit::mail_server::{MailSecurity, MailServer};
+use ratchet_testkit::process::{Finished, Launch, PUBLIC_KEY, SECRET_KEY};
+use ratchet_testkit::tls::Authority;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{folder, ratchet};
+use crate::{fails, folder, ratchet, server};
 
 /// Six requests of three sessions that the agent could not answer, and ten that it could.
 fn week_of_failures() -> TempDir {
@@ -78,7 +80,12 @@ fn the_document_names_cause_file_and_evidence_in_the_agreed_json() {
     for text in ["id", "title", "change"] {
         assert!(!proposal[text].as_str().unwrap().is_empty(), "{text}");
     }
+    let fields = ["id", "component", "agent", "title", "change", "evidence", "impact", "effort"];
+    for field in fields.into_iter().chain(["priority", "files"]) {
+        assert!(!proposal[field].is_null(), "{field}");
+    }
     let text = printed(feedback(data.path(), &[]));
+    assert!(text.contains("[Priority: HIGH]  [Component: Knowledge]"), "{text}");
     assert!(text.contains("6 users in 3 sessions") && text.contains("not found in code"), "{text}");
     let other: Value =
         serde_json::from_str(&printed(feedback(data.path(), &["--json", "--agent", "x"]))).unwrap();
@@ -146,4 +153,101 @@ fn the_events_of_the_week_are_commits_incidents_releases_and_changes_in_traffic(
     let wrong = feedback(data.path(), &["--repository", data.path().to_str().unwrap()]).run();
     assert_eq!(wrong.code, Some(1));
     assert!(wrong.stderr.contains("--repository"), "{}", wrong.stderr);
+}
+
+#[test]
+fn the_quality_of_sessions_is_a_section_of_the_same_document() {
+    let data = week_of_failures();
+    let week = ratchet(&["week", "--of", "2026-11-03", "--zone", "UTC", "--judge", "offline"]);
+    printed(week.arg("--data").arg(data.path()));
+    let text = printed(feedback(data.path(), &[]));
+    let part = |name: &str| text.find(name).unwrap_or_else(|| panic!("no {name} in {text}"));
+    let order = ["METRICS SNAPSHOT", "PROPOSAL 1", "EVENTS THIS WEEK", "SESSION QUALITY"];
+    let places: Vec<usize> = order.into_iter().map(part).collect();
+    assert!(places.is_sorted(), "{places:?}: {text}");
+    let html = printed(feedback(data.path(), &["--format", "html"]));
+    for part in ["Impact by proposal", "Session quality", "<svg", "color-scheme"] {
+        assert!(html.contains(part), "{part}");
+    }
+    assert!(!html.contains("<script"));
+    let json: Value = serde_json::from_str(&printed(feedback(data.path(), &["--json"]))).unwrap();
+    assert_eq!(json["quality"]["week"], "2026-11-01");
+}
+
+#[test]
+fn a_document_goes_to_a_file_and_to_slack_and_each_proposal_once() {
+    let data = week_of_failures();
+    let file = data.path().join("learnings.md");
+    fs::write(&file, "# Ours\n").unwrap();
+    let path = file.to_str().unwrap();
+    let slack = printed(feedback(data.path(), &["--format", "slack", "--learnings", path]));
+    let slack: Value = serde_json::from_str(&slack).unwrap();
+    let title = "Weekly improvement report 2026-11-01: support-bot";
+    assert_eq!(slack["blocks"][0]["text"]["text"], title);
+    let first = fs::read_to_string(&file).unwrap();
+    assert!(first.starts_with("# Ours\n\n## Week 2026-11-01\n\n<!-- ratchet "), "{first}");
+    printed(feedback(data.path(), &["--learnings", path]));
+    assert_eq!(fs::read_to_string(&file).unwrap(), first);
+}
+
+/// A command that sends the document to a mail server that asks for TLS and a password.
+fn mailing(data: &Path, mails: &MailServer, (security, trusted): (&str, &Path)) -> Launch {
+    feedback(data, &["--email", "ada@example.org"])
+        .env("RATCHET_SMTP_SERVER", mails.host())
+        .env("RATCHET_SMTP_SECURITY", security)
+        .env("RATCHET_SMTP_USERNAME", "robot")
+        .env("RATCHET_SMTP_PASSWORD", "open-sesame")
+        .env("RATCHET_SMTP_FROM", "Ratchet <ratchet@example.org>")
+        .env("SSL_CERT_FILE", trusted)
+}
+
+#[test]
+fn a_document_is_mailed_over_tls_to_a_server_that_is_trusted_and_to_no_other() {
+    let data = week_of_failures();
+    let (authority, trusted) = (Authority::new(), data.path().join("authority.pem"));
+    authority.write(&trusted);
+    for (kind, security) in [(MailSecurity::StartTls, "starttls"), (MailSecurity::Tls, "tls")] {
+        let mails = MailServer::start_safe(kind, &authority, ("robot", "open-sesame"));
+        printed(mailing(data.path(), &mails, (security, &trusted)));
+        let mail = mails.next();
+        assert!(mail.is_encrypted && mail.user.as_deref() == Some("robot"));
+        assert_eq!(
+            (mail.from.as_str(), mail.to.as_slice()),
+            ("ratchet@example.org", &["ada@example.org".to_owned()][..])
+        );
+        assert_eq!(mail.header("Subject"), "Weekly improvement report 2026-11-01: support-bot");
+        let stranger = data.path().join("stranger.pem");
+        Authority::new().write(&stranger);
+        let refused = fails(mailing(data.path(), &mails, (security, &stranger)), 1);
+        assert!(!refused.contains("open-sesame"), "{refused}");
+        let wrong = mailing(data.path(), &mails, (security, &trusted));
+        let refused = fails(wrong.env("RATCHET_SMTP_PASSWORD", "guess"), 1);
+        assert!(refused.contains("535") && !refused.contains("guess"), "{refused}");
+        assert!(mails.is_empty(), "nothing was sent without trust or sign-in");
+    }
+    // A server without TLS gets neither the password nor the document.
+    let mails = MailServer::start();
+    fails(mailing(data.path(), &mails, ("starttls", &trusted)), 1);
+    assert!(mails.is_empty());
+}
+
+#[test]
+fn a_document_is_made_from_a_server_as_from_a_folder() {
+    let data = week_of_failures();
+    let file = data.path().join("week.jsonl");
+    let other = folder();
+    let running = server(other.path()).start();
+    let on_server = |args: &[&str]| {
+        let key = ("RATCHET_PUBLIC_KEY", PUBLIC_KEY);
+        ratchet(args)
+            .args(["--server", running.web()])
+            .env(key.0, key.1)
+            .env("RATCHET_SECRET_KEY", SECRET_KEY)
+            .env("XDG_STATE_HOME", other.path())
+    };
+    printed(on_server(&["import", "jsonl"]).arg(&file));
+    let args = ["feedback", "--week", "2026-11-03", "--json"];
+    let there: Value = serde_json::from_str(&printed(on_server(&args))).unwrap();
+    let here: Value = serde_json::from_str(&printed(feedback(data.path(), &["--json"]))).unwrap();
+    assert_eq!(there["proposals"], here["proposals"]);
 }

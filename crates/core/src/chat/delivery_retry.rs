@@ -11,16 +11,28 @@ pub enum ReceiverKind {
     Slack,
     /// A browser, by Web Push.
     Browser,
+    /// A person, by SMTP. Its statuses are those of SMTP.
+    Email,
+    /// The issues of a repository on GitHub.
+    Github,
+    /// The issues of a project in Jira.
+    Jira,
 }
 
 impl ReceiverKind {
-    pub const ALL: [Self; 3] = [Self::Webhook, Self::Slack, Self::Browser];
+    pub const ALL: [Self; 6] =
+        [Self::Webhook, Self::Slack, Self::Browser, Self::Email, Self::Github, Self::Jira];
+    /// Receivers that make a task of each proposal, and get nothing else.
+    pub const TRACKERS: [Self; 2] = [Self::Github, Self::Jira];
 
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Webhook => "webhook",
             Self::Slack => "slack",
             Self::Browser => "browser",
+            Self::Email => "email",
+            Self::Github => "github",
+            Self::Jira => "jira",
         }
     }
 
@@ -86,6 +98,13 @@ impl DeliveryResult {
             {
                 return RetryDecision::GivenUp;
             }
+            // The server will never take it: no such mailbox, or a message it rejects. Its operator may
+            // correct settings of the login meanwhile.
+            (ReceiverKind::Email, Self::Answered { status: status @ 500..=599, .. })
+                if !matches!(status, 530 | 534 | 535 | 538) =>
+            {
+                return RetryDecision::GivenUp;
+            }
             (_, Self::Answered { retry_after, .. }) => retry_after,
             (_, Self::Nobody) => None,
         };
@@ -128,6 +147,19 @@ mod tests {
         ] {
             check(ReceiverKind::Webhook, status, webhook);
             check(ReceiverKind::Browser, status, browser);
+        }
+    }
+
+    #[test]
+    fn a_mail_server_that_refuses_for_good_is_not_asked_again() {
+        for (status, step) in [
+            (250, RetryDecision::Delivered),
+            (421, RetryDecision::Again(seconds(5))),
+            (451, RetryDecision::Again(seconds(5))),
+            (535, RetryDecision::Again(seconds(5))),
+            (550, RetryDecision::GivenUp),
+        ] {
+            check(ReceiverKind::Email, status, step);
         }
     }
 

@@ -22,6 +22,12 @@ pub enum NotificationKind {
     ChatFailed,
     /// A scheduled run has made or changed the report of a week.
     WeekReport,
+    /// The weekly document of proposals was published.
+    ImprovementReport,
+    /// A proposal that is worth a task was made.
+    Proposal,
+    /// A new pattern of failures reached the threshold between two weekly documents.
+    FailurePattern,
     /// A sample of traces waits for review.
     ReviewDrawn,
     /// A weekly metric, a rule or a review changed its state.
@@ -34,11 +40,14 @@ pub enum NotificationKind {
 }
 
 impl NotificationKind {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::TurnEnded,
         Self::PersonNeeded,
         Self::ChatFailed,
         Self::WeekReport,
+        Self::ImprovementReport,
+        Self::Proposal,
+        Self::FailurePattern,
         Self::ReviewDrawn,
         Self::ReviewAlert,
         Self::GateBlocked,
@@ -46,11 +55,14 @@ impl NotificationKind {
         Self::Test,
     ];
     /// Types that receivers can subscribe to.
-    pub const SUBSCRIBABLE: [Self; 8] = [
+    pub const SUBSCRIBABLE: [Self; 11] = [
         Self::TurnEnded,
         Self::PersonNeeded,
         Self::ChatFailed,
         Self::WeekReport,
+        Self::ImprovementReport,
+        Self::Proposal,
+        Self::FailurePattern,
         Self::ReviewDrawn,
         Self::ReviewAlert,
         Self::GateBlocked,
@@ -64,6 +76,9 @@ impl NotificationKind {
             Self::PersonNeeded => "person.needed",
             Self::ChatFailed => "session.failed",
             Self::WeekReport => "week.report",
+            Self::ImprovementReport => "improvement.report",
+            Self::Proposal => "proposal.significant",
+            Self::FailurePattern => "failure.pattern",
             Self::ReviewDrawn => "review.drawn",
             Self::ReviewAlert => "review.alert",
             Self::GateBlocked => "gate.blocked",

@@ -1,18 +1,24 @@
 use serde::Serialize;
 
 use super::events::WeekEvent;
-use super::proposal::{Effort, Proposal};
+use super::proposal::{Effort, Proposal, Trend};
 use crate::counted::counted;
-use crate::review::metrics::MetricName;
-use crate::review::weekly::{WeeklyMetrics, change_text, value_text};
+use crate::quality::learnings;
+use crate::quality::report::WeekReport;
+use crate::review::metrics::{MetricName, WeeklyMetric};
+use crate::review::weekly::{WeeklyMetrics, change_text, interval_text, value_text};
 
-const WIDE: &str = "══════════════════════════════════════════════════════════════";
+/// The layout of a terminal.
+mod text;
+mod markdown;
+/// The document as it is sent: short, and the same for every channel.
+pub mod digest;
+
 /// What computed events are worth.
-const FALSE_ALARMS: &str = "(changes in traffic: at most 1 of 20 quarters has a false one)";
-const THIN: &str = "──────────────────────────────────────────────────────────────";
+pub const FALSE_ALARMS: &str = "changes in traffic: at most 1 of 20 quarters has a false one";
 
 /// The weekly document.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct FeedbackReport {
     /// The first day of the week.
     pub week: String,
@@ -24,141 +30,102 @@ pub struct FeedbackReport {
     pub events: Vec<WeekEvent>,
     /// Traces that were not read because there were too many: the oldest.
     pub left_out: usize,
+    /// Samples of this and later weeks whose review is not finished.
+    pub open: Vec<OpenReview>,
+    /// The section about the quality of sessions; `None` without a stored one.
+    pub quality: Option<WeekReport>,
     #[serde(skip)]
     pub metrics: Vec<(String, WeeklyMetrics)>,
+}
+
+/// A sample whose review is not finished.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OpenReview {
+    /// First day of the week of the sample.
+    pub week: String,
+    /// `None` for traces without an agent.
+    pub agent: Option<String>,
+    pub reviewed: u64,
+    pub drawn: u64,
+}
+
+impl OpenReview {
+    /// Returns it as a line.
+    pub fn line(&self) -> String {
+        let agent = self.agent.as_ref().map(|agent| format!("{agent}: ")).unwrap_or_default();
+        let left = self.drawn.saturating_sub(self.reviewed);
+        format!(
+            "{agent}{left} of {} traces of the week of {} wait for review",
+            self.drawn, self.week
+        )
+    }
 }
 
 impl FeedbackReport {
     /// Returns the text for a terminal.
     pub fn to_text(&self) -> String {
-        let mut text = String::new();
-        let agents =
-            if self.agents.is_empty() { "no agent".to_owned() } else { self.agents.join(", ") };
-        text += &format!(
-            "{WIDE}\n  WEEKLY IMPROVEMENT REPORT — {agents}\n  Week of {}\n{WIDE}\n",
-            self.week
-        );
-        for (agent, metrics) in &self.metrics {
-            text += &format!("\nMETRICS SNAPSHOT  {agent}\n{}", snapshot(metrics));
-        }
-        if self.proposals.is_empty() {
-            text += "\nNo proposals: no pattern has three failed traces of two sessions.\n";
-        }
-        if self.left_out > 0 {
-            text +=
-                &format!("\n{} traces were left out: too many for one report.\n", self.left_out);
-        }
-        for (number, proposal) in (1..).zip(&self.proposals) {
-            text += &format!("\n{THIN}\n{}", proposal_text(number, proposal));
-        }
-        text += &format!("\n{WIDE}\n  EVENTS THIS WEEK\n");
-        for event in &self.events {
-            text += &format!("  - {}\n", event.line());
-        }
-        if self.events.is_empty() {
-            text += "  none\n";
-        }
-        text += &format!("  {FALSE_ALARMS}\n");
-        printable(&format!("{text}{WIDE}\n"))
+        text::text(self)
     }
 
     /// Returns the document as Markdown.
     pub fn to_markdown(&self) -> String {
-        let mut text = format!(
-            "# Weekly improvement report: {}\n\nWeek of {}\n",
-            escaped(&self.agents.join(", ")),
-            self.week
-        );
-        for (agent, metrics) in &self.metrics {
-            let lines = snapshot(metrics);
-            let shown = lines.lines().map(|line| format!("- {}\n", escaped(line.trim())));
-            text += &format!("\n## Metrics of {}\n\n{}", escaped(agent), shown.collect::<String>());
-        }
-        for (number, proposal) in (1..).zip(&self.proposals) {
-            let Proposal { title, reason, change, .. } = proposal;
-            text +=
-                &format!("\n## {number}. {} ({})\n\n", escaped(title), proposal.component.title());
-            text += &format!(
-                "- Agent: {}\n- Cause: {}\n- Change: {}\n",
-                escaped(&proposal.agent),
-                escaped(reason),
-                escaped(change)
-            );
-            text += &format!(
-                "- Evidence: {}\n- Affected: {}\n- Impact: {}\n- Effort: {}\n- Files: {}\n",
-                escaped(&proposal.evidence.join(", ")),
-                escaped(&affected(proposal)),
-                impact(proposal),
-                effort(proposal.effort),
-                escaped(&files(proposal))
-            );
-            if let Some(diff) = &proposal.diff {
-                // Indented: no line of a prompt ends the block.
-                let lines = diff.lines().map(|line| format!("    {line}\n"));
-                text += &format!("\n{}", lines.collect::<String>());
-            }
-        }
-        text += "\n## Events of the week\n\n";
-        for event in &self.events {
-            text += &format!("- {}\n", escaped(&event.line()));
-        }
-        if self.events.is_empty() {
-            text += "None.\n";
-        }
-        text += &format!("\n{}\n", escaped(FALSE_ALARMS));
-        printable(&text)
+        markdown::markdown(self)
+    }
+
+    /// Returns a learnings file with missing proposals appended; `None` if it has them all.
+    pub fn appended_to(&self, file: &str) -> Option<String> {
+        let entry = |(number, proposal): (usize, &Proposal)| {
+            let text = markdown::section(number, proposal);
+            // Headings of a week's entries are below that of the week.
+            (proposal.id.clone(), format!("#{}", text.trim_start()))
+        };
+        let entries: Vec<(String, String)> = (1..).zip(&self.proposals).map(entry).collect();
+        learnings::appended_entries(file, &self.week, &entries)
+    }
+
+    /// Returns the agents as a phrase.
+    pub fn agent_words(&self) -> String {
+        if self.agents.is_empty() { "no agent".to_owned() } else { self.agents.join(", ") }
     }
 }
 
-fn snapshot(metrics: &WeeklyMetrics) -> String {
-    let line = |metric: &crate::review::metrics::WeeklyMetric| {
-        let value = metric.weighted.value?;
-        let change = metric.change.as_ref().map_or_else(String::new, |change| {
-            format!("  {} from last week", change_text(metric.name, change.value))
-        });
-        let (value, target) =
-            (value_text(metric.name, value), value_text(metric.name, metric.target));
-        Some(format!(
-            "  {:<20}{value} (target: {target}){change}\n",
-            format!("{}:", metric.name.title())
-        ))
+/// The metrics of the snapshot that have a value.
+pub fn snapshot(metrics: &WeeklyMetrics) -> impl Iterator<Item = &WeeklyMetric> {
+    let is_shown = |metric: &&WeeklyMetric| {
+        metric.name != MetricName::DatasetGrowth && metric.weighted.value.is_some()
     };
-    let wanted = |metric: &&crate::review::metrics::WeeklyMetric| {
-        !matches!(metric.name, MetricName::DatasetGrowth)
-    };
-    let lines: String = metrics.metrics.iter().filter(wanted).filter_map(line).collect();
-    if lines.is_empty() { "  not enough reviews and feedback\n".to_owned() } else { lines }
+    metrics.metrics.iter().filter(is_shown)
 }
 
-fn proposal_text(number: usize, proposal: &Proposal) -> String {
-    let shown: Vec<&str> = proposal.evidence.iter().take(3).map(String::as_str).collect();
-    let trend = format!("{:?}", proposal.trend).to_lowercase();
-    format!(
-        "PROPOSAL {number}  [Priority: {:.4}]  [Component: {}]\n{THIN}\nCluster:    {} ({} failures this week, {trend})\nAgent:      {}\nAffected:   {}\nRoot cause: {}\n            {}\nProposal:   {}\n{}Evidence:   {} ({} traces)\nImpact:     {}\nEffort:     {}\n",
-        proposal.priority,
-        proposal.component.title(),
-        proposal.title,
-        proposal.failures,
-        proposal.agent,
-        affected(proposal),
-        proposal.reason,
-        files(proposal),
-        proposal.change,
-        diff_text(proposal),
-        shown.join(", "),
-        proposal.evidence.len(),
-        impact(proposal),
-        effort(proposal.effort),
-    )
+/// Returns a metric with its target, interval and change: `82.0% (target: 90.0%) ▼ …`.
+pub fn metric_words(metric: &WeeklyMetric, metrics: &WeeklyMetrics) -> String {
+    let Some(value) = metric.weighted.value else { return "unknown".to_owned() };
+    let shown = value_text(metric.name, value);
+    if metric.name == MetricName::TracesReviewed {
+        let target = value_text(metric.name, metric.target);
+        let provisional = if metrics.provisional { ", not finished" } else { "" };
+        return format!("{shown} / {target} target{provisional}");
+    }
+    let interval = metric.weighted.interval.map(|it| interval_text(metric.name, it));
+    let interval = interval.map(|it| format!("; 95% CI {it}")).unwrap_or_default();
+    let target = value_text(metric.name, metric.target);
+    let (n, change) = (metric.weighted.n, change_words(metric));
+    format!("{shown} (target: {target}){change}{interval}, n {n}")
 }
 
-/// The diff below the change.
-fn diff_text(proposal: &Proposal) -> String {
-    let diff = proposal.diff.as_deref().unwrap_or_default();
-    diff.lines().map(|line| format!("            {line}\n")).collect()
+/// `  ▼ −3 points from last week`; an interval that contains zero is no change.
+fn change_words(metric: &WeeklyMetric) -> String {
+    let Some(change) = metric.change else { return String::new() };
+    let by = change_text(metric.name, change.value);
+    match change.signal {
+        true if change.value > 0.0 => format!("  ▲ {by} from last week"),
+        true => format!("  ▼ {by} from last week"),
+        false => format!("  ── no clear change ({by})"),
+    }
 }
 
-fn affected(proposal: &Proposal) -> String {
+/// `6 users in 3 sessions, since release 1.1`.
+pub fn affected_words(proposal: &Proposal) -> String {
     let affected = &proposal.affected;
     let users = match affected.users {
         0 => counted(affected.sessions, "session"),
@@ -172,7 +139,8 @@ fn affected(proposal: &Proposal) -> String {
     }
 }
 
-fn files(proposal: &Proposal) -> String {
+/// The cited files.
+pub fn files_words(proposal: &Proposal) -> String {
     if proposal.files.is_empty() {
         "not found in code".to_owned()
     } else {
@@ -180,19 +148,17 @@ fn files(proposal: &Proposal) -> String {
     }
 }
 
-fn impact(proposal: &Proposal) -> String {
+/// `at most +37.5% of traffic (95% CI 0.0% to 61.4%)`.
+pub fn impact_words(proposal: &Proposal) -> String {
     let percent = |share: f64| format!("{:.1}%", 100.0 * share);
     let most = if proposal.impact.at_most { "at most " } else { "" };
     let [lower, upper] = proposal.impact.interval;
-    format!(
-        "{most}+{} of traffic (95% CI {} to {})",
-        percent(proposal.impact.value),
-        percent(lower),
-        percent(upper)
-    )
+    let value = percent(proposal.impact.value);
+    format!("{most}+{value} of traffic (95% CI {} to {})", percent(lower), percent(upper))
 }
 
-const fn effort(effort: Effort) -> &'static str {
+/// The effort with what it means.
+pub const fn effort_words(effort: Effort) -> &'static str {
     match effort {
         Effort::Low => "Low (text only)",
         Effort::Medium => "Medium (change of a tool)",
@@ -200,13 +166,18 @@ const fn effort(effort: Effort) -> &'static str {
     }
 }
 
+/// The development over weeks.
+pub const fn trend_words(trend: Trend) -> &'static str {
+    match trend {
+        Trend::New => "new",
+        Trend::Growing => "growing",
+        Trend::Steady => "steady",
+        Trend::Shrinking => "shrinking",
+        Trend::Back => "back",
+    }
+}
+
 /// Without control characters: names come from traces.
 fn printable(text: &str) -> String {
     text.chars().filter(|c| *c == '\n' || !c.is_control()).collect()
-}
-
-/// Markdown that shows a text as it is.
-fn escaped(text: &str) -> String {
-    let special = |c: char| "\\`*_[]<>#|!".contains(c);
-    text.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()
 }

@@ -6,8 +6,18 @@ use crate::quality::suggestion::Suggestion;
 ///
 /// Each has an id in a comment, so that appending is idempotent even after the text was edited.
 pub fn appended(file: &str, week: &str, suggestions: &[Suggestion]) -> Option<String> {
-    let new: Vec<&Suggestion> =
-        suggestions.iter().filter(|suggestion| !file.contains(&mark(suggestion))).collect();
+    let entry = |suggestion: &Suggestion| {
+        let text = crate::quality::report::suggestion_markdown(suggestion);
+        (suggestion.key.clone(), text.trim_start().to_owned())
+    };
+    let entries: Vec<(String, String)> = suggestions.iter().map(entry).collect();
+    appended_entries(file, week, &entries)
+}
+
+/// The same for entries: the id and the Markdown of each.
+pub fn appended_entries(file: &str, week: &str, entries: &[(String, String)]) -> Option<String> {
+    let is_new = |(id, _): &&(String, String)| !file.contains(&mark(id));
+    let new: Vec<&(String, String)> = entries.iter().filter(is_new).collect();
     if new.is_empty() {
         return None;
     }
@@ -17,16 +27,14 @@ pub fn appended(file: &str, week: &str, suggestions: &[Suggestion]) -> Option<St
         out.push_str(gap);
     }
     out.push_str(&format!("## Week {week}\n"));
-    for suggestion in new {
-        out.push_str(&format!("\n{}\n", mark(suggestion)));
-        let text = crate::quality::report::suggestion_markdown(suggestion);
-        out.push_str(text.trim_start());
+    for (id, text) in new {
+        out.push_str(&format!("\n{}\n{text}", mark(id)));
     }
     Some(out)
 }
 
-fn mark(suggestion: &Suggestion) -> String {
-    format!("<!-- ratchet {} -->", suggestion.key)
+fn mark(id: &str) -> String {
+    format!("<!-- ratchet {id} -->")
 }
 
 #[cfg(test)]

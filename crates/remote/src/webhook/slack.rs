@@ -2,9 +2,9 @@ use ratchet_core::message::{Message, MessageLine, MessageSection};
 use serde_json::{Value, json};
 
 /// Slack's limit for the text of a section, with a margin.
-const MAX_CHARS: usize = 2_900;
+pub(super) const MAX_CHARS: usize = 2_900;
 /// Slack's limit for the text of a header.
-const MAX_TITLE_CHARS: usize = 150;
+pub(super) const MAX_TITLE_CHARS: usize = 150;
 
 /// Formats a message as Slack blocks, with a fallback text.
 pub(super) fn blocks(message: &Message) -> Value {
@@ -55,13 +55,13 @@ fn lines(part: &MessageSection) -> String {
     head.chain(lines).collect::<Vec<_>>().join("\n")
 }
 
-fn section(text: &str) -> Value {
+pub(super) fn section(text: &str) -> Value {
     let text: String = text.chars().take(MAX_CHARS).collect();
     json!({ "type": "section", "text": { "type": "mrkdwn", "text": text } })
 }
 
 /// Escapes links, mentions and markup.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let text = entities(text);
     let is_markup = |char: char| matches!(char, '*' | '_' | '~' | '`');
     // A word joiner in front disables markup characters and keeps underscores in names.
@@ -71,7 +71,7 @@ fn escaped(text: &str) -> String {
         .collect()
 }
 
-fn entities(text: &str) -> String {
+pub(super) fn entities(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 use ratchet_core::chat::delivery_retry::ReceiverKind;
 use ratchet_core::chat::notification::NotificationKind;
 use ratchet_remote::webhook;
-use ratchet_stages::notify::{self, NotificationRequestError};
+use ratchet_stages::notify::{self, JiraRequest, NotificationRequestError};
 use ratchet_store::catalog::{NoticeReceiver, ReceiverChange};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -101,6 +101,7 @@ async fn add_webhook(
 ) -> ApiResult<(StatusCode, Json<NewReceiverView>)> {
     let events = news(request.events.as_deref())?;
     let outbound = &app.outbound;
+    let token = request.token.as_deref().unwrap_or_default();
     let (new, secret) = match request.format.unwrap_or_default() {
         WebhookFormat::Signed => {
             let (new, secret) = notify::webhook(&request.name, &request.url, events, outbound)?;
@@ -108,6 +109,25 @@ async fn add_webhook(
         }
         WebhookFormat::Slack => {
             (notify::slack(&request.name, &request.url, events, outbound)?, None)
+        }
+        WebhookFormat::Email => {
+            let to = request.url.strip_prefix("mailto:").unwrap_or(&request.url);
+            let document = || vec![NotificationKind::ImprovementReport];
+            let events = if request.events.is_some() { events } else { document() };
+            (notify::email(&request.name, to, events)?, None)
+        }
+        WebhookFormat::Github => {
+            (notify::github(&request.name, (&request.url, token), outbound)?, None)
+        }
+        WebhookFormat::Jira => {
+            let entered = JiraRequest {
+                name: &request.name,
+                url: &request.url,
+                user: request.user.as_deref().unwrap_or_default(),
+                token,
+                project: request.jira_project.as_deref().unwrap_or_default(),
+            };
+            (notify::jira(entered, outbound)?, None)
         }
     };
     let (catalog, secrets) = (caller.catalog(&app), app.store.secrets.clone());

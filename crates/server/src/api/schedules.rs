@@ -127,7 +127,8 @@ pub struct ScheduleRequest {
     pub zone: String,
     /// What it runs: `weekly-report` (the default) scores the last complete week and reports on
     /// it; `score` scores the sessions of the last seven days; `review-draw` draws the review sample
-    /// of the last complete week.
+    /// of the last complete week; `feedback` publishes the weekly document of the latest week whose
+    /// review is finished.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
     /// The judge; `offline`, which costs nothing, by default.

@@ -33,6 +33,9 @@ async fn secrets_are_shown_once_and_addresses_never() {
             "person.needed",
             "session.failed",
             "week.report",
+            "improvement.report",
+            "proposal.significant",
+            "failure.pattern",
             "review.drawn",
             "review.alert",
             "gate.blocked",
@@ -50,6 +53,45 @@ async fn secrets_are_shown_once_and_addresses_never() {
         let text = String::from_utf8_lossy(&shown.body);
         assert!(!text.contains("hush") && !text.contains("whsec_"), "{text}");
         assert!(!text.contains(secret) && !text.contains(&another), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn people_and_issue_trackers_are_receivers_whose_tokens_are_never_shown() {
+    let server = TestServer::start().await;
+    let email = json!({"name": "Ada", "format": "email", "url": "mailto:ada@example.org"});
+    let made = add(&server, &email).await.check(201, "ada@example.org").json();
+    assert_eq!((&made["kind"], &made["secret"]), (&json!("email"), &Value::Null));
+    assert_eq!(made["events"], json!(["improvement.report"]));
+    let github = json!({
+        "name": "repo", "format": "github", "token": "hush",
+        "url": "https://api.github.com/repos/acme/shop/issues",
+    });
+    let jira = json!({
+        "name": "board", "format": "jira", "token": "hush", "user": "ada@example.org",
+        "jiraProject": "SHOP", "url": "https://acme.example/rest/api/3/issue",
+    });
+    for tracker in [&github, &jira] {
+        let made = add(&server, tracker).await;
+        let shown = String::from_utf8_lossy(&made.check(201, "").body).into_owned();
+        assert!(!shown.contains("hush") && !shown.contains("/repos/"), "{shown}");
+        assert_eq!(made.json()["events"], json!(["proposal.significant"]));
+    }
+    let with = |of: &Value, field: &str, value: &str| {
+        let mut body = of.clone();
+        body[field] = json!(value);
+        body
+    };
+    for (body, field) in [
+        (with(&email, "url", "mailto:a@x.org,b@x.org"), "email: "),
+        (with(&github, "token", ""), "token: "),
+        (with(&github, "url", "https://api.github.com/repos/acme/shop"), "url: "),
+        (with(&github, "url", "http://169.254.169.254/issues"), "url: "),
+        (with(&jira, "jiraProject", "A B"), "jiraProject: "),
+        (with(&jira, "user", "a:b"), "user: "),
+        (with(&jira, "url", "http://localhost/rest/api/3/issue"), "url: "),
+    ] {
+        add(&server, &body).await.check(400, field);
     }
 }
 

@@ -18,6 +18,8 @@ use ratchet_core::quality::report::{ReportScope, WeekReport};
 use ratchet_core::quality::suggestion::Templates;
 use ratchet_core::secret::Secret;
 use ratchet_remote::langfuse::client::ServerCredentials;
+use ratchet_stages::improve::settings::FeedbackSettings;
+use ratchet_stages::improve::trace_comments;
 use ratchet_stages::notify;
 use ratchet_stages::schedule::{
     EnvironmentError, JobEnvironment, ReportSettings, Runner, Scheduler, SuggestionTexts,
@@ -26,7 +28,7 @@ use ratchet_stages::score::judge::Judge;
 use ratchet_stages::weekly_report::REPORTS_FOLDER;
 use ratchet_store::catalog::{NewProject, NewSchedule, Role, ScheduledJob, ScheduledScoring};
 use ratchet_store::project::ProjectId;
-use ratchet_testkit::build::{self, BatchBuilder, START, batch, json, trace};
+use ratchet_testkit::build::{self, BatchBuilder, START, batch, json, score, trace};
 use ratchet_testkit::folder::DataFolder;
 use ratchet_testkit::recording::RecordBatch as _;
 use serde_json::Value;
@@ -64,7 +66,8 @@ impl JobEnvironment for ReportMachine {
 
     fn report_settings(&self, _: &ProjectId) -> Result<ReportSettings, EnvironmentError> {
         let (data, langfuse) = (Some(self.data.clone()), self.langfuse.clone());
-        Ok(ReportSettings { data, learnings: None, langfuse })
+        let feedback = FeedbackSettings { comments: true, ..FeedbackSettings::default() };
+        Ok(ReportSettings { data, learnings: None, langfuse, feedback })
     }
 
     fn webhook_secret(&self) -> Result<Secret, EnvironmentError> {
@@ -320,6 +323,61 @@ async fn a_schedule_of_a_part_of_another_server_scores_and_reports_on_that_part(
         let report = home.scoped_report();
         assert_eq!(report.synthesis.sessions, expected.len(), "{scope:?}");
         assert_eq!(report.scope, scope);
+    }
+    langfuse.stop().await;
+}
+
+/// Six requests of three sessions that the agent could not answer, and four that it could, all
+/// reviewed.
+fn failures(mut batch: BatchBuilder) -> BatchBuilder {
+    for n in 0..10 {
+        let (id, is_failed) = (format!("trace-{n}"), n < 6);
+        let answer = if is_failed { "\"I don't have that information.\"" } else { "\"Here.\"" };
+        let record = trace(&id).beginning(LAST_WEEK).named("support").agent("support");
+        let record = record.in_session(&format!("session-{}", n % 3)).in_environment("production");
+        let record = record.input(payload("\"When is it open?\"")).output(payload(answer));
+        let review = score(&format!("review-{n}")).of_trace(&id).on("correctness");
+        let value = f64::from(u8::from(!is_failed));
+        batch = batch.with(record).with(review.number(value).given(LAST_WEEK + MINUTE));
+    }
+    batch
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_published_document_comments_once_on_each_trace_that_it_cites_on_another_server() {
+    let langfuse = TestServer::start().await;
+    let recorded = failures(batch(&project())).build();
+    langfuse.app.store.telemetry.record(recorded).await.unwrap();
+    let access = ServerCredentials {
+        url: format!("http://{}", langfuse.web),
+        public_key: public_key(Role::Member),
+        secret_key: Secret::new("sk"),
+    };
+    let home = ScheduledProject::open(Some(access)).await;
+    let line = home.run("review").await;
+    assert!(line.starts_with("10 of 10 traces drawn"), "{line}");
+    let line = home.run("feedback").await;
+    assert_eq!(line, "support: week 2026-02-22, 1 proposal, 1 task");
+
+    let catalog = home.data.catalog();
+    let tasks = catalog.announced(home.project.clone(), "task/".to_owned()).await.unwrap();
+    let proposal = tasks.keys().next().unwrap().strip_prefix("task/").unwrap().to_owned();
+    // A server died after it had written this one.
+    let written = serde_json::json!({
+        "projectId": project().to_string(), "objectType": "TRACE", "objectId": "trace-0",
+        "content": format!("Earlier. (ratchet proposal {proposal})"),
+    });
+    let reply = langfuse.post("/api/public/comments").json(written.to_string()).send().await;
+    reply.check(200, "");
+    let environment = home.scheduler.environment.as_ref();
+    let (store, now) = (home.data.folder(), START.plus_nanos(1_000_000_000));
+    trace_comments::write(store, environment, "a", now).await.unwrap();
+    for trace in ["trace-0", "trace-1", "trace-2"] {
+        let path = format!("/api/public/comments?objectType=TRACE&objectId={trace}");
+        let comments = langfuse.get(&path).send().await.json();
+        let comments = comments["data"].as_array().unwrap();
+        assert_eq!(comments.len(), 1, "{trace}: {comments:?}");
+        assert!(comments[0]["content"].as_str().unwrap().contains(&proposal), "{comments:?}");
     }
     langfuse.stop().await;
 }

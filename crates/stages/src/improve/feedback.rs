@@ -38,14 +38,7 @@ pub async fn report(
     let names = AgentNames::new(site.catalog.agents(site.project.clone()).await?);
     let records = WeekRecords::read(source, week).await?;
     let found = collect(source, (agent, &names), &records, &weights).await?;
-    let mut report = FeedbackReport {
-        week: week.days().0,
-        agents: Vec::new(),
-        proposals: Vec::new(),
-        events: Vec::new(),
-        left_out: 0,
-        metrics: Vec::new(),
-    };
+    let mut report = FeedbackReport { week: week.days().0, ..FeedbackReport::default() };
     let is_only = found.len() == 1;
     for (agent, of_agent) in &found {
         if of_agent.traffic == 0 {

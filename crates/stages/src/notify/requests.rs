@@ -2,7 +2,7 @@ use ratchet_core::chat::notification::NotificationKind;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::secret::Secret;
 use ratchet_remote::web_push::{PushError, PushTarget};
-use ratchet_remote::{delivery, http, webhook};
+use ratchet_remote::{delivery, http, smtp, webhook};
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{NewReceiver, ReceiverKeys};
 use reqwest::Url;
@@ -93,6 +93,91 @@ pub fn slack(
     let name = name(called)?;
     let keys = ReceiverKeys::Slack { slack: address(url, outbound)? };
     Ok(NewReceiver { name, keys, events, person: None })
+}
+
+/// Checks a person's e-mail address.
+///
+/// # Errors
+/// Says which part makes no sense.
+pub fn email(
+    called: &str,
+    to: &str,
+    events: Vec<NotificationKind>,
+) -> Result<NewReceiver, NotificationRequestError> {
+    let name = name(called)?;
+    let none = || "one address, such as ada@example.org".to_owned();
+    let to = smtp::address(to).ok_or_else(|| NotificationRequestError::Field("email", none()))?;
+    Ok(NewReceiver { name, keys: ReceiverKeys::Email { to }, events, person: None })
+}
+
+/// Checks a repository on GitHub, by the URL of its issues and a token that may create some. It gets
+/// a task for each significant proposal, and nothing else.
+///
+/// # Errors
+/// Says which part makes no sense.
+pub fn github(
+    called: &str,
+    (url, token): (&str, &str),
+    outbound: &OutboundPolicy,
+) -> Result<NewReceiver, NotificationRequestError> {
+    let name = name(called)?;
+    let (github, token) = (address(url, outbound)?, secret("token", token)?);
+    if !github.expose().trim_end_matches('/').ends_with("/issues") {
+        let why = "ends in /issues: https://api.github.com/repos/OWNER/NAME/issues".to_owned();
+        return Err(NotificationRequestError::Field("url", why));
+    }
+    let keys = ReceiverKeys::Github { github, token };
+    Ok(NewReceiver { name, keys, events: vec![NotificationKind::Proposal], person: None })
+}
+
+/// A project in Jira, as it was entered.
+#[derive(Clone, Copy, Debug)]
+pub struct JiraRequest<'a> {
+    pub name: &'a str,
+    pub url: &'a str,
+    /// Empty with a personal access token.
+    pub user: &'a str,
+    pub token: &'a str,
+    pub project: &'a str,
+}
+
+/// Checks a project in Jira. It gets a task for each significant proposal, and nothing else.
+///
+/// # Errors
+/// Says which part makes no sense.
+pub fn jira(
+    request: JiraRequest<'_>,
+    outbound: &OutboundPolicy,
+) -> Result<NewReceiver, NotificationRequestError> {
+    let wrong = |field, why: &str| Err(NotificationRequestError::Field(field, why.to_owned()));
+    let name = name(request.name)?;
+    let (jira, token) = (address(request.url, outbound)?, secret("token", request.token)?);
+    if !jira.expose().trim_end_matches('/').ends_with("/rest/api/3/issue") {
+        return wrong("url", "ends in /rest/api/3/issue");
+    }
+    let project = request.project.trim();
+    let is_key = (1..=50).contains(&project.len())
+        && project.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if !is_key {
+        return wrong("jiraProject", "the key of a project, such as SHOP");
+    }
+    let user = request.user.trim();
+    if user.len() > MAX_NAME || user.chars().any(|c| c.is_control() || c == ':') {
+        return wrong("user", "the e-mail address of the token's user, or nothing");
+    }
+    let user = Some(user.to_owned()).filter(|user| !user.is_empty());
+    let keys = ReceiverKeys::Jira { jira, user, token, project: project.to_owned() };
+    Ok(NewReceiver { name, keys, events: vec![NotificationKind::Proposal], person: None })
+}
+
+/// Reads a token: one visible word.
+fn secret(field: &'static str, text: &str) -> Result<Secret, NotificationRequestError> {
+    let text = text.trim();
+    if text.is_empty() || text.len() > MAX_ADDRESS || !text.chars().all(|c| c.is_ascii_graphic()) {
+        let why = format!("from 1 to {MAX_ADDRESS} visible characters");
+        return Err(NotificationRequestError::Field(field, why));
+    }
+    Ok(Secret::new(text))
 }
 
 fn address(url: &str, outbound: &OutboundPolicy) -> Result<Secret, NotificationRequestError> {

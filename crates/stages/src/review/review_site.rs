@@ -109,6 +109,11 @@ impl ReviewSite {
         Self { settings: project.clone(), ..site }
     }
 
+    /// Returns where traces and scores are read from.
+    pub const fn source(&self) -> &Source {
+        &self.source
+    }
+
     /// Returns the client of the server, if it is one.
     pub(super) const fn client(&self) -> Option<&LangfuseClient> {
         match &self.source {

@@ -13,6 +13,7 @@ use ratchet_core::secret::Secret;
 use ratchet_remote::langfuse::client::ServerCredentials;
 use ratchet_store::project::ProjectId;
 
+use crate::improve::settings::FeedbackSettings;
 use crate::score::judge::Judge;
 
 /// What scheduled jobs need from the machine that runs them. It is asked for each run, so that
@@ -83,6 +84,8 @@ pub struct ReportSettings {
     /// The Langfuse server that sessions are read from and scores are written to, instead of the
     /// project.
     pub langfuse: Option<ServerCredentials>,
+    /// What weekly documents are made from besides recordings, and when they are sent.
+    pub feedback: FeedbackSettings,
 }
 
 /// The texts that suggestions are made from.

@@ -17,12 +17,15 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{DueRun, EnvironmentError, Scheduler, judge};
+use crate::improve::publication::{self, PublicationTarget};
 use crate::review::alerts::{self, AlertTarget};
 use crate::review::review_site::{ReviewSite, ReviewSiteError};
 use crate::review::weekly_draw::{self, DrawReport, QueuePage};
+use crate::review::weekly_metrics;
 use crate::score::ScoringContext;
 use crate::score::attach::Attach;
 use crate::score::judge::Judge;
+use crate::source::Source;
 use crate::weekly_report::{
     AT_ONCE, PipelineError, ReportStore, SessionScoring, WeekDelivery, WeeklyPipeline,
 };
@@ -93,6 +96,7 @@ impl Scheduler {
                 Box::pin(self.score_sessions(run, scoring, context)).await
             }
             ScheduledJob::ReviewDraw => self.draw_review(run, context).await,
+            ScheduledJob::Feedback => Box::pin(self.publish(run, context)).await,
         }
     }
 
@@ -198,6 +202,38 @@ impl Scheduler {
             return Ok(format!("no traces in the week of {week}"));
         }
         Ok(lines.join("; "))
+    }
+
+    /// Publishes the documents of weeks whose review is closed.
+    async fn publish(
+        &self,
+        run: &DueRun,
+        context: &ScoringContext<'_>,
+    ) -> Result<String, ScheduledJobError> {
+        let (project, now) = (run.project(), (context.clock)());
+        let site = ReviewSite::of_place((context.source, context.journal), project);
+        // Weeks are those of the reviews.
+        let zone = weekly_metrics::zone(&site).await?;
+        let target = PublicationTarget {
+            project,
+            server: &self.server,
+            zone: &zone,
+            is_remote: matches!(context.source, Source::Remote(_)),
+        };
+        let settings = self.environment.report_settings(project)?.feedback;
+        let published = publication::publish(&site, target, &settings, now).await?;
+        if published.is_empty() {
+            return Ok("no new document: no further week has a finished review".to_owned());
+        }
+        let line = |one: &publication::Published| {
+            let (agent, week) = (&one.agent, &one.week);
+            format!(
+                "{agent}: week {week}, {}, {}",
+                counted(one.proposals, "proposal"),
+                counted(one.tasks, "task")
+            )
+        };
+        Ok(published.iter().map(line).collect::<Vec<_>>().join("; "))
     }
 
     async fn notify_draw(

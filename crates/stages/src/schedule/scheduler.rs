@@ -12,6 +12,8 @@ use ratchet_store::catalog::LeaseStatus;
 use ratchet_store::project::ProjectId;
 
 use super::{DueRun, EnvironmentError, JobEnvironment, Runner, ScheduledJobError};
+use crate::improve::publication::PublicationTarget;
+use crate::improve::{continuous, trace_comments};
 use crate::review::alerts::{self, AlertTarget};
 use crate::review::review_site::ReviewSite;
 use crate::review::weekly_metrics;
@@ -61,12 +63,15 @@ impl Scheduler {
         let mut polls = tokio::time::interval(POLL_EVERY);
         polls.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut alerts = tokio::time::interval(ALERTS_EVERY);
+        let mut comments = tokio::time::interval(POLL_EVERY);
+        comments.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 () = &mut stop => return,
                 () = wake() => {}
                 _tick = polls.tick() => {}
                 _tick = alerts.tick() => self.review_alerts().await,
+                _tick = comments.tick() => self.write_comments().await,
             }
             if let Err(error) = self.poll(is_stopping).await {
                 tracing::warn!(error.cause = %error, "cannot look for scheduled runs");
@@ -81,6 +86,18 @@ impl Scheduler {
             Err(error) => return tracing::warn!(error.cause = %error, "cannot list projects"),
         };
         for project in projects {
+            match self.check_patterns(&project.id).await {
+                Ok(titles) => {
+                    for title in titles {
+                        tracing::info!(project = %project.id, "new pattern of failures: {title}");
+                    }
+                }
+                Err(error) => tracing::warn!(
+                    project = %project.id,
+                    error.cause = %error.detail(),
+                    "cannot look for new patterns of failures"
+                ),
+            }
             match self.check_reviews(&project.id).await {
                 Ok(titles) => {
                     for title in titles {
@@ -94,6 +111,32 @@ impl Scheduler {
                 ),
             }
         }
+    }
+
+    /// Writes the comments on traces of Langfuse servers that are due.
+    async fn write_comments(&self) {
+        let (environment, owner) = (self.environment.as_ref(), &self.runner.name);
+        let written = trace_comments::write(&self.store, environment, owner, (self.clock)()).await;
+        if let Err(error) = written {
+            tracing::warn!(error.cause = %error, "cannot look for comments to write");
+        }
+    }
+
+    /// Announces new patterns of failures of a project.
+    async fn check_patterns(&self, project: &ProjectId) -> Result<Vec<String>, ScheduledJobError> {
+        let settings = self.environment.report_settings(project)?.feedback;
+        if settings.threshold.is_none() {
+            return Ok(Vec::new());
+        }
+        let site = ReviewSite::of_project(&self.store, self.environment.as_ref(), project)?;
+        let zone = weekly_metrics::zone(&site).await?;
+        let target = PublicationTarget {
+            project,
+            server: &self.server,
+            zone: &zone,
+            is_remote: matches!(site.source(), Source::Remote(_)),
+        };
+        Ok(Box::pin(continuous::check(&site, target, &settings, (self.clock)())).await?)
     }
 
     async fn check_reviews(&self, project: &ProjectId) -> Result<Vec<String>, ScheduledJobError> {

@@ -15,6 +15,11 @@ pub(super) fn append(file: &Path, done: &WeekDone) -> io::Result<()> {
     };
     let wanted: Vec<Suggestion> =
         done.report.suggestions.iter().filter(is_wanted).cloned().collect();
+    update(file, |before| learnings::appended(before, &done.report.week, &wanted))
+}
+
+/// Replaces a file by what becomes of its text; `None` leaves it as it is.
+pub(crate) fn update(file: &Path, change: impl FnOnce(&str) -> Option<String>) -> io::Result<()> {
     // The target of a symbolic link is replaced, so that the link stays one.
     let file = match std::fs::canonicalize(file) {
         Ok(real) => real,
@@ -26,7 +31,7 @@ pub(super) fn append(file: &Path, done: &WeekDone) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(error),
     };
-    match learnings::appended(&before, &done.report.week, &wanted) {
+    match change(&before) {
         Some(after) => replace(&file, &after),
         None => Ok(()),
     }

@@ -23,8 +23,11 @@ pub enum ReportStore<'a> {
 }
 
 impl ReportStore<'_> {
-    /// The report of a week; `None` also for one in words we do not know.
-    pub(super) async fn report(&self, week: &str) -> Result<Option<WeekReport>, WeekError> {
+    /// Returns the report of a week; `None` also for one in words we do not know.
+    ///
+    /// # Errors
+    /// Fails when the store does, or the server is unreachable.
+    pub async fn report(&self, week: &str) -> Result<Option<WeekReport>, WeekError> {
         Ok(match self {
             Self::Catalog { catalog, project } => {
                 let kept = catalog.report((*project).clone(), week.to_owned()).await?;

@@ -20,6 +20,8 @@ mod weekly_review;
 mod promotions;
 /// Alerts about the weekly review.
 mod review_alerts;
+/// Weekly documents and their channels.
+mod publications;
 /// False-alarm rates of reports.
 mod alarm_rates;
 /// Coverage of the intervals of reports.

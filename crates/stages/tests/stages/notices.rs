@@ -52,6 +52,7 @@ fn tell_within(stage: &Stage, answer: Duration, allowed: &str) -> JoinSet<()> {
         outbound: allowed.parse().unwrap(),
         pace: Arc::new(FromStart(Instant::now())),
         limits: DeliveryLimits { answer, backoff, ..DeliveryLimits::default() },
+        mail: None,
     };
     let mut running = JoinSet::new();
     running.spawn(async move { courier.run(std::future::pending()).await });

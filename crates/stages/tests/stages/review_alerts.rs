@@ -38,6 +38,7 @@ fn deliver(shop: &Shop) -> JoinSet<()> {
         outbound: "localhost".parse().unwrap(),
         pace: Arc::new(SystemBackoffClock),
         limits: DeliveryLimits::default(),
+        mail: None,
     };
     let mut running = JoinSet::new();
     running.spawn(async move { notifier.run(std::future::pending()).await });

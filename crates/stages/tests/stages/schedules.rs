@@ -255,3 +255,26 @@ async fn the_review_sample_is_drawn_on_monday_and_announced_once() {
     assert_eq!(message["data"]["onCall"], "ann@shop.example", "{message}");
     assert!(message["data"]["text"].as_str().unwrap().ends_with("On call: ann@shop.example."));
 }
+
+#[tokio::test]
+async fn the_weekly_document_is_due_on_mondays_at_eight_once_also_after_a_restart() {
+    let server = Server::start(true).await;
+    assert_eq!(server.schedule("feedback").await.cron.to_string(), "0 8 * * MON");
+    // The tests begin on a Monday at eight.
+    let monday = 7 * 86_400;
+    let due = async |name, seconds| {
+        let claimed = runner(&server.data, name).claim_due(&server.shop, later(seconds)).await;
+        let claimed = claimed.unwrap().into_iter();
+        claimed.filter(|run| run.schedule.name == "feedback").collect::<Vec<_>>()
+    };
+    assert_eq!(due("a", monday - 1).await, []);
+    assert_eq!(due("a", monday).await.len(), 1);
+    assert_eq!(due("b", monday + 1).await, [], "another server has it");
+    // The first one died: the next one continues when its lease has expired.
+    let run = due("b", monday + 3_600).await.remove(0);
+    assert_eq!(run.due_at, later(monday));
+    let line = server.scheduler.run_one(&run, &|| false).await.unwrap();
+    assert_eq!(line, "no new document: no further week has a finished review");
+    assert_eq!(due("c", monday + 6 * 86_400).await, []);
+    assert_eq!(due("c", 2 * monday).await.len(), 1);
+}

@@ -51,13 +51,13 @@ impl Shop {
         Self { data, id, week, monday }
     }
 
-    async fn record(&self, build: impl FnOnce(BatchBuilder) -> BatchBuilder) {
+    pub(crate) async fn record(&self, build: impl FnOnce(BatchBuilder) -> BatchBuilder) {
         let built = build(batch(&self.id)).build();
         self.data.telemetry().record(built).await.unwrap();
     }
 
     /// Goes on to the week after.
-    fn next_week(&mut self) {
+    pub(crate) fn next_week(&mut self) {
         self.week = self.week.after();
         self.monday = self.week.end().plus_nanos(30 * 3_600 * 1_000_000_000);
     }

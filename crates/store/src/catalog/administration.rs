@@ -11,6 +11,7 @@ use crate::{StoreError, StoreResult};
 /// Every table with project data, in deletion order: those that reference others first.
 pub(crate) const TABLES: &[&str] = &[
     "review_alert",
+    "announcement",
     "review_item",
     "review_draw",
     "evaluator_hour",

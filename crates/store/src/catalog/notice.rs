@@ -69,6 +69,24 @@ pub enum ReceiverKeys {
         /// Authentication secret of the browser, base64url.
         auth: Secret,
     },
+    Email {
+        /// One address.
+        to: String,
+    },
+    Github {
+        /// URL of a repository's issues.
+        github: Secret,
+        token: Secret,
+    },
+    Jira {
+        /// URL that creates issues.
+        jira: Secret,
+        /// The user of the token; `None` for a personal access token.
+        user: Option<String>,
+        token: Secret,
+        /// Key of the project that gets the issues.
+        project: String,
+    },
 }
 
 /// A receiver to create.
@@ -275,13 +293,20 @@ impl ReceiverKeys {
             Self::Webhook { .. } => ReceiverKind::Webhook,
             Self::Slack { .. } => ReceiverKind::Slack,
             Self::Browser { .. } => ReceiverKind::Browser,
+            Self::Email { .. } => ReceiverKind::Email,
+            Self::Github { .. } => ReceiverKind::Github,
+            Self::Jira { .. } => ReceiverKind::Jira,
         }
     }
 
     /// A hash that identifies a browser without revealing its URL.
     fn mark(&self) -> Option<String> {
         match self {
-            Self::Webhook { .. } | Self::Slack { .. } => None,
+            Self::Webhook { .. }
+            | Self::Slack { .. }
+            | Self::Email { .. }
+            | Self::Github { .. }
+            | Self::Jira { .. } => None,
             Self::Browser { endpoint, .. } => {
                 let digest = Sha256::digest(endpoint.expose().as_bytes());
                 Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
@@ -289,11 +314,16 @@ impl ReceiverKeys {
         }
     }
 
-    /// Scheme and host of the URL: the rest is often a secret.
+    /// Scheme and host of the URL: the rest is often a secret. An e-mail address is none.
     fn shown(&self) -> String {
-        let (Self::Webhook { url, .. }
-        | Self::Slack { slack: url }
-        | Self::Browser { endpoint: url, .. }) = self;
+        let url = match self {
+            Self::Email { to } => return to.clone(),
+            Self::Webhook { url, .. }
+            | Self::Slack { slack: url }
+            | Self::Github { github: url, .. }
+            | Self::Jira { jira: url, .. }
+            | Self::Browser { endpoint: url, .. } => url,
+        };
         let (scheme, rest) = url.expose().split_once("://").unwrap_or(("", ""));
         let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
         let host = host.rsplit('@').next().unwrap_or_default();
@@ -309,6 +339,13 @@ impl ReceiverKeys {
             Self::Browser { endpoint, p256dh, auth } => {
                 json!({"endpoint": endpoint.expose(), "p256dh": p256dh, "auth": auth.expose()})
             }
+            Self::Email { to } => json!({"email": to}),
+            Self::Github { github, token } => {
+                json!({"github": github.expose(), "token": token.expose()})
+            }
+            Self::Jira { jira, user, token, project } => json!({
+                "jira": jira.expose(), "user": user, "token": token.expose(), "project": project,
+            }),
         };
         Secret::new(value.to_string())
     }
@@ -319,6 +356,16 @@ impl ReceiverKeys {
         let secret = |key: &str| text(key).map(Secret::new);
         if let Some(slack) = secret("slack") {
             return Some(Self::Slack { slack });
+        }
+        if let Some(to) = text("email") {
+            return Some(Self::Email { to });
+        }
+        if let Some(github) = secret("github") {
+            return Some(Self::Github { github, token: secret("token")? });
+        }
+        if let Some(jira) = secret("jira") {
+            let (user, project) = (text("user"), text("project")?);
+            return Some(Self::Jira { jira, user, token: secret("token")?, project });
         }
         match secret("url") {
             Some(url) => Some(Self::Webhook { url, secret: secret("secret")? }),
@@ -333,7 +380,11 @@ impl ReceiverKeys {
 
 const fn noun(kind: ReceiverKind) -> AuditObject {
     match kind {
-        ReceiverKind::Webhook | ReceiverKind::Slack => AuditObject::Webhook,
+        ReceiverKind::Webhook
+        | ReceiverKind::Slack
+        | ReceiverKind::Email
+        | ReceiverKind::Github
+        | ReceiverKind::Jira => AuditObject::Webhook,
         ReceiverKind::Browser => AuditObject::Browser,
     }
 }

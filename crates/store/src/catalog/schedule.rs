@@ -33,6 +33,10 @@ const WEEKLY_CRON: &str = "0 2 * * SUN";
 pub const REVIEW: &str = "review";
 /// Mondays at 06:00.
 const REVIEW_CRON: &str = "0 6 * * MON";
+/// Name of the schedule that publishes every project's weekly document.
+pub const FEEDBACK: &str = "feedback";
+/// Mondays at 08:00.
+const FEEDBACK_CRON: &str = "0 8 * * MON";
 
 /// When a job runs, again and again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +87,7 @@ const SCHEDULES: ProjectTable<Schedule> =
 
 impl Catalog {
     /// Creates the schedules that every project has, turned on, where they are missing: the weekly
-    /// report and the draw of the review sample.
+    /// report, the draw of the review sample and the publication of the weekly document.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -97,6 +101,7 @@ impl Catalog {
             for (name, cron, judge, job) in [
                 (WEEKLY, WEEKLY_CRON, offline::NAME, ScheduledJob::WEEKLY_REPORT),
                 (REVIEW, REVIEW_CRON, NO_JUDGE, ScheduledJob::REVIEW_DRAW),
+                (FEEDBACK, FEEDBACK_CRON, NO_JUDGE, ScheduledJob::FEEDBACK),
             ] {
                 tx.execute(
                     "INSERT INTO schedule (project, name, cron, zone, judge, job, is_on, \
@@ -220,7 +225,7 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<()> {
         self.transact(move |tx| {
-            if [WEEKLY, REVIEW].contains(&name.as_str()) {
+            if [WEEKLY, REVIEW, FEEDBACK].contains(&name.as_str()) {
                 let why = format!("the {name} schedule cannot be deleted; pause it instead");
                 return Err(StoreError::BadQuery(why));
             }

@@ -17,6 +17,9 @@ mod schedules;
 pub(super) mod score_now;
 /// A page that needs no server.
 mod standalone;
+mod improvement;
+/// The weekly document as e-mail.
+mod mail;
 
 use std::collections::BTreeSet;
 
@@ -29,6 +32,7 @@ use ratchet_core::counted::counted;
 use ratchet_core::quality::report::{WeekReport, change_words, interval_words};
 use ratchet_core::quality::suggestion::Progress;
 use ratchet_core::quality::synthesis::{Basis, JudgeVersion, WeekFinding};
+use ratchet_stages::review::weekly_metrics;
 use ratchet_store::catalog::{StoredReport, StoredSuggestion};
 
 use crate::components::chart::{self, OverTime, Series};
@@ -42,8 +46,9 @@ use crate::scope::Span;
 use crate::web::Web;
 pub(super) use agents::is_in_scope;
 pub(super) use dimensions::stat as overall_stat;
+pub use mail::mail_document;
 pub(super) use ratchet_core::quality::report::judge_words;
-pub use standalone::report_document;
+pub use standalone::{feedback_document, report_document};
 
 pub(super) fn routes() -> Router<Web> {
     Router::new()
@@ -112,10 +117,17 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         None => html! { "Weekly reports on scored sessions." },
     };
     page.action = tabs(&ctx, Tab::Weeks);
+    let zone = weekly_metrics::zone(&web.review_site(&ctx.project_id())?).await?;
+    let last = Week::last_ended(ctx.now, &zone);
+    let improvements = html! {
+        p { a href=(week::improvements_link(&ctx, &last)) {
+            "Proposals and events of the week of " (last.days().0)
+        } }
+    };
     page.body = if reports.is_empty() {
-        nothing(&ctx)
+        html! { (nothing(&ctx)) (improvements) }
     } else {
-        html! { (course(&reports)) (open(&tracked, &ctx)) (weeks(&reports, &ctx)) }
+        html! { (course(&reports)) (improvements) (open(&tracked, &ctx)) (weeks(&reports, &ctx)) }
     };
     Ok(page.show(&ctx))
 }

@@ -64,6 +64,37 @@ async fn a_webhook_is_added_tried_changed_and_removed() {
 }
 
 #[tokio::test]
+async fn people_and_issue_trackers_are_added_by_an_owner() {
+    let site = Site::new().await;
+    let mut owner = signed_in(&site, Role::Owner).await;
+    let wrong = [("format", "email"), ("name", "Ada"), ("email", "ada")];
+    owner.post(PAGE, &wrong).await.check(422, "one address, such as");
+    let email = [("format", "email"), ("name", "Ada"), ("email", "ada@example.org")];
+    owner.post(PAGE, &email).await.check(200, "ada@example.org");
+    let url = "https://api.github.com/repos/acme/shop/issues";
+    let github = [("format", "github"), ("name", "repo"), ("url", url), ("token", "hush")];
+    let shown = owner.post(PAGE, &github).await;
+    assert!(!shown.check(200, "https://api.github.com/…").text.contains("hush"));
+    let jira = [
+        ("format", "jira"),
+        ("name", "board"),
+        ("url", "https://acme.example/rest/api/3/issue"),
+        ("token", "hush"),
+        ("jiraProject", "SHOP"),
+    ];
+    owner.post(PAGE, &jira).await.check(200, "https://acme.example/…");
+    let all = receivers(&site).await;
+    let kinds: Vec<ReceiverKind> = all.iter().map(|one| one.kind).collect();
+    assert_eq!(kinds, [ReceiverKind::Email, ReceiverKind::Github, ReceiverKind::Jira]);
+    // A tracker keeps its one event.
+    let at = format!("{PAGE}/{}", all[1].id);
+    owner.post(&at, &[("name", "issues")]).await.leads_to(&format!("{PAGE}?done=saved"));
+    assert_eq!(receivers(&site).await[1].events, all[1].events);
+    let mut member = signed_in(&site, Role::Member).await;
+    assert_eq!(member.post(PAGE, &email).await.status, 403);
+}
+
+#[tokio::test]
 async fn a_webhook_at_a_private_address_says_which_setting_allows_it() {
     let site = Site::new().await;
     let mut owner = signed_in(&site, Role::Owner).await;

@@ -385,3 +385,30 @@ async fn what_is_left_out_is_counted_by_reason() {
     ];
     assert_eq!(reasons, expected);
 }
+
+#[tokio::test]
+async fn the_document_of_a_week_shows_proposals_with_their_evidence_and_hostile_text_as_text() {
+    let site = Site::open().await;
+    let mut all = batch(&project("shop"));
+    for n in 0..10 {
+        let (id, is_failed) = (format!("trace-{n}"), n < 6);
+        let answer = if is_failed { "I don't have that information." } else { "Here." };
+        let one = trace(&id).beginning(1_000).agent("<b>support").in_environment("production");
+        let one = one.in_session(&format!("session-{}", n % 3)).input(text("Open?"));
+        let review = score(&format!("review-{n}")).of_trace(&id).on("correctness");
+        let value = f64::from(u8::from(!is_failed));
+        all = all.with(one.output(text(answer))).with(review.number(value).given(2_000));
+    }
+    site.record(all).await;
+    let week = this_week().to_string();
+    let page = format!("/project/shop/reports/{week}?part=improvements");
+    let shown = site.get(&page).await;
+    for part in ["Metrics of", "Impact by proposal", "Knowledge", "/traces/trace-0", "Still"] {
+        let is_there = shown.text.contains(part);
+        assert_eq!(is_there, part != "Still", "{part} in {}", shown.text);
+    }
+    assert!(shown.text.contains("&lt;b&gt;support") && !shown.text.contains("<b>support"));
+    let other = site.get(&format!("{page}&agent=nobody")).await;
+    other.check(200, "no pattern has three failed traces");
+    assert_eq!(site.get("/project/shop/reports/%3Cb%3E?part=improvements").await.status, 404);
+}

@@ -10,7 +10,12 @@ use crate::langfuse::wire::comment::{CommentCreated, CommentRequest, CommentView
 use crate::langfuse::wire::media::{MediaRequest, MediaUpload, MediaView};
 use crate::langfuse::wire::project::{ProjectView, Projects};
 use crate::langfuse::wire::queue::{QueueItemRequest, QueueItemView, QueueRequest, QueueView};
+use crate::langfuse::wire::wire_name::WireName;
+use ratchet_core::catalog::annotation::CommentedKind;
 use ratchet_core::issue::Issue;
+
+/// Pages of an object's comments that are searched for an earlier one.
+const MAX_COMMENT_PAGES: usize = 20;
 
 impl LangfuseClient {
     /// Returns the id of the API key's project.
@@ -82,6 +87,38 @@ impl LangfuseClient {
     /// Fails if the request fails.
     pub async fn comments(&self, at: &Position) -> Result<Slice<CommentView>, ClientError> {
         self.list(ApiRequest::get(&["comments"]), at).await
+    }
+
+    /// Comments on an object, unless one of its comments contains the mark: that of an earlier
+    /// attempt. Returns whether it did.
+    ///
+    /// # Errors
+    /// Fails if a request fails or is rejected.
+    pub async fn comment_once(
+        &self,
+        (kind, object): (CommentedKind, &str),
+        (content, mark): (String, &str),
+    ) -> Result<bool, ClientError> {
+        let mut next = Some(Position::Start);
+        for _ in 0..MAX_COMMENT_PAGES {
+            let Some(at) = next else { break };
+            let request = ApiRequest::get(&["comments"]).with("objectType", kind.as_str());
+            let slice: Slice<CommentView> =
+                self.list(request.with("objectId", object), &at).await?;
+            if slice.rows.iter().any(|one| one.content.contains(mark)) {
+                return Ok(false);
+            }
+            next = slice.next;
+        }
+        let new = CommentRequest {
+            project_id: self.project_id().await?,
+            object_type: WireName(kind),
+            object_id: object.to_owned(),
+            content,
+            author_user_id: None,
+        };
+        self.create_comment(&new).await?;
+        Ok(true)
     }
 
     /// Creates a comment.

@@ -9,14 +9,27 @@ use utoipa::ToSchema;
 pub struct WebhookRequest {
     /// Display name.
     pub name: String,
-    /// The URL, http or https. It is stored encrypted and not shown again.
+    /// The URL, http or https; that of an e-mail address begins with `mailto:`. It is stored encrypted
+    /// and not shown again.
     pub url: String,
     /// Subscribed events: `turn.ended`, `person.needed`, `session.failed`, `week.report`,
-    /// `review.drawn`, `review.alert`; all by default.
+    /// `improvement.report`, `proposal.significant`, `failure.pattern`, `review.drawn`,
+    /// `review.alert`; all by default, and for e-mail the weekly document. Issue trackers get
+    /// `proposal.significant` only.
     pub events: Option<Vec<String>>,
     /// What it receives; signed messages by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<WebhookFormat>,
+    /// Token that may create issues; for `github` and `jira`. It is stored encrypted and not shown
+    /// again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+    /// The e-mail address of the token's user in Jira Cloud.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// Key of the project in Jira that gets the issues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jira_project: Option<String>,
 }
 
 /// What a webhook receives.
@@ -28,6 +41,12 @@ pub enum WebhookFormat {
     Signed,
     /// Messages of a Slack channel, by the URL of its incoming webhook.
     Slack,
+    /// E-mail.
+    Email,
+    /// Issues on GitHub, by the URL of a repository's issues.
+    Github,
+    /// Issues in Jira, by the URL that creates them.
+    Jira,
 }
 
 /// A browser to subscribe, from its `PushSubscription`.
@@ -84,7 +103,7 @@ pub enum ReceiverState {
 pub struct ReceiverView {
     /// The receiver's id.
     pub id: String,
-    /// `webhook` or `browser`.
+    /// `webhook`, `slack`, `browser`, `email`, `github` or `jira`.
     pub kind: String,
     /// Display name.
     pub name: String,

@@ -98,6 +98,8 @@ pub enum DeliveryState {
     Failed,
     /// Not attempted: the receiver's address is not public.
     Refused,
+    /// Not attempted: the server has no settings for e-mail.
+    Unconfigured,
     /// The receiver no longer exists. A browser is deleted, a webhook is paused until a person
     /// fixes it.
     Gone,
@@ -199,13 +201,19 @@ impl Catalog {
             let retry = match settled {
                 DeliveryState::Delivered => None,
                 DeliveryState::Again(at) => Some(Retry::At(at)),
-                DeliveryState::Failed | DeliveryState::Refused | DeliveryState::Gone => {
-                    Some(Retry::Never)
-                }
+                DeliveryState::Failed
+                | DeliveryState::Refused
+                | DeliveryState::Unconfigured
+                | DeliveryState::Gone => Some(Retry::Never),
             };
             let refused = settled == DeliveryState::Refused;
+            let is_mail = tried.receiver_kind == ReceiverKind::Email;
             let error = match status {
                 _ if refused => "the address is not public".to_owned(),
+                _ if settled == DeliveryState::Unconfigured => {
+                    "the server has no settings for e-mail (smtp.server, smtp.from)".to_owned()
+                }
+                Some(status) if is_mail => format!("SMTP status {status}"),
                 Some(status) => format!("HTTP status {status}"),
                 None => "no response".to_owned(),
             };
@@ -261,7 +269,12 @@ pub(in crate::catalog) fn post_to_subscribers(
     now: Timestamp,
 ) -> StoreResult<()> {
     let receivers = RECEIVERS.all(tx, project)?;
-    let wants = |known: &&NoticeReceiver| !known.is_paused && known.events.contains(&new.kind);
+    let is_fit = |known: &NoticeReceiver| {
+        !ReceiverKind::TRACKERS.contains(&known.kind) || new.kind == NotificationKind::Proposal
+    };
+    let wants = |known: &&NoticeReceiver| {
+        !known.is_paused && known.events.contains(&new.kind) && is_fit(known)
+    };
     for known in receivers.iter().filter(wants) {
         post(tx, project, known, new, now)?;
     }
@@ -355,7 +368,11 @@ fn gone(tx: &Tx<'_>, tried: &DueDelivery, now: Timestamp) -> StoreResult<()> {
     };
     match kind {
         ReceiverKind::Browser => remove(tx, project, &known, now),
-        ReceiverKind::Webhook | ReceiverKind::Slack => {
+        ReceiverKind::Webhook
+        | ReceiverKind::Slack
+        | ReceiverKind::Email
+        | ReceiverKind::Github
+        | ReceiverKind::Jira => {
             let sql = "UPDATE notice_receiver SET is_paused = 1, updated_at = $3 \
                        WHERE project = $1 AND id = $2";
             tx.execute(sql, &[project.into(), (&known.id).into(), now.into()])?;

@@ -14,6 +14,8 @@ pub enum ScheduledJob {
     Scoring(ScheduledScoring),
     /// Draws the review sample of the last complete week.
     ReviewDraw,
+    /// Publishes each agent's document of the latest week whose review is closed.
+    Feedback,
 }
 
 /// How a scheduled job scores sessions.
@@ -30,7 +32,8 @@ pub struct ScheduledScoring {
 
 impl ScheduledJob {
     /// The names of all jobs.
-    pub const KINDS: [&'static str; 3] = [Self::WEEKLY_REPORT, Self::SCORING, Self::REVIEW_DRAW];
+    pub const KINDS: [&'static str; 4] =
+        [Self::WEEKLY_REPORT, Self::SCORING, Self::REVIEW_DRAW, Self::FEEDBACK];
     /// The name of the weekly report.
     pub const WEEKLY_REPORT: &'static str = "weekly-report";
     /// The name of scoring without a report.
@@ -38,6 +41,8 @@ impl ScheduledJob {
 
     /// The name of the draw of a week's review sample.
     pub const REVIEW_DRAW: &'static str = "review-draw";
+    /// The name of the publication of weekly documents.
+    pub const FEEDBACK: &'static str = "feedback";
 
     /// Builds a job from its name; `None` for an unknown name.
     pub fn new(kind: &str, scoring: ScheduledScoring, learnings: Option<String>) -> Option<Self> {
@@ -45,6 +50,7 @@ impl ScheduledJob {
             Self::WEEKLY_REPORT => Some(Self::WeeklyReport { scoring, learnings }),
             Self::SCORING => Some(Self::Scoring(scoring)),
             Self::REVIEW_DRAW => Some(Self::ReviewDraw),
+            Self::FEEDBACK => Some(Self::Feedback),
             _ => None,
         }
     }
@@ -55,6 +61,7 @@ impl ScheduledJob {
             Self::WeeklyReport { .. } => Self::WEEKLY_REPORT,
             Self::Scoring(_) => Self::SCORING,
             Self::ReviewDraw => Self::REVIEW_DRAW,
+            Self::Feedback => Self::FEEDBACK,
         }
     }
 
@@ -62,7 +69,7 @@ impl ScheduledJob {
     pub const fn scoring(&self) -> Option<&ScheduledScoring> {
         match self {
             Self::WeeklyReport { scoring, .. } | Self::Scoring(scoring) => Some(scoring),
-            Self::ReviewDraw => None,
+            Self::ReviewDraw | Self::Feedback => None,
         }
     }
 
@@ -70,7 +77,7 @@ impl ScheduledJob {
     pub fn learnings(&self) -> Option<&str> {
         match self {
             Self::WeeklyReport { learnings, .. } => learnings.as_deref(),
-            Self::Scoring(_) | Self::ReviewDraw => None,
+            Self::Scoring(_) | Self::ReviewDraw | Self::Feedback => None,
         }
     }
 }

@@ -102,6 +102,9 @@ const fn description(job: &ScheduledJob) -> &'static str {
         ScheduledJob::WeeklyReport { .. } => "Scores and reports the previous week.",
         ScheduledJob::Scoring(_) => "Scores the sessions of the last 7 days.",
         ScheduledJob::ReviewDraw => "Draws the previous week's review sample.",
+        ScheduledJob::Feedback => {
+            "Publishes the weekly document of the latest week whose review is finished."
+        }
     }
 }
 

@@ -9,17 +9,22 @@ use ratchet_core::quality::report::{
 };
 use ratchet_core::quality::suggestion::Suggestion;
 use ratchet_core::quality::synthesis::{CommonIssue, IssueShare};
+use ratchet_stages::review::weekly_metrics;
 use ratchet_store::catalog::StoredSuggestion;
 
 use super::suggestions::ShownSessions;
-use super::{agents, dimensions, part, read, sessions, success, suggestions};
+use super::{agents, dimensions, improvement, part, read, sessions, success, suggestions};
 use crate::components::chart::{self, OverTime, Series};
 use crate::components::stat::{self, Stat, Value};
 use crate::components::{alarm, badge, figure, toast};
 use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
-use crate::request_context::RequestContext;
+use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
+
+/// The parameter that chooses a part of the document.
+const PART: &str = "part";
+const IMPROVEMENTS: &str = "improvements";
 
 pub(super) fn routes() -> Router<Web> {
     Router::new().route("/project/{project}/reports/{week}", get(show))
@@ -31,7 +36,10 @@ async fn show(
     Path((_, week)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     let catalog = &web.store.catalog;
-    let kept = catalog.report(ctx.project_id(), week).await?;
+    let kept = catalog.report(ctx.project_id(), week.clone()).await?;
+    if ctx.params.get(PART) == Some(IMPROVEMENTS) {
+        return improvements(&web, &ctx, (&week, kept.is_some())).await;
+    }
     let kept = kept.ok_or_else(|| PageError::not_there("report"))?;
     let whole = read(&kept).ok_or_else(|| PageError::not_there("report"))?;
     let scope = part::asked(&ctx);
@@ -54,6 +62,7 @@ async fn show(
         @if let Some(done) = ctx.params.get("done").and_then(suggestions::done_words) {
             (toast::toast(done))
         }
+        (parts(&whole.week, &ctx))
         (part::choice(&whole, scope.as_ref(), &ctx))
         (body(&report, &tracked, &ctx))
         p.muted { "Rubric " (report.rubric) ", time zone " (report.zone)
@@ -61,6 +70,54 @@ async fn show(
             (figure::when(kept.updated_at, &ctx.time)) "." }
     };
     Ok(page.show(&ctx))
+}
+
+/// The part of the document about proposals. It needs no scored sessions.
+async fn improvements(
+    web: &Web,
+    ctx: &RequestContext,
+    (day, has_quality): (&str, bool),
+) -> PageResult<Markup> {
+    let site = web.review_site(&ctx.project_id())?;
+    let zone = weekly_metrics::zone(&site).await?;
+    let week = Week::parse(day, &zone).map_err(|_| PageError::not_there("report"))?;
+    let report = improvement::make(web, ctx, &week).await?;
+    let (first, last) = week.days();
+    let mut page = Page::new(Section::Quality, format!("Week {first} to {last}"));
+    page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(ctx))];
+    page.summary = html! { bdi { (improvement::summary(&report)) } };
+    page.action = html! {
+        nav.segments aria-label="Weeks" {
+            a href=(improvements_link(ctx, &week.before())) { "Previous week" }
+            @if week.end() <= ctx.now {
+                a href=(improvements_link(ctx, &week.after())) { "Next week" }
+            }
+        }
+    };
+    page.body = html! {
+        @if has_quality { (parts(&first, ctx)) }
+        (improvement::sections(&report, Some(ctx)))
+        p.muted { "Made from the traces, scores and reviews of now, time zone " (zone.name()) "." }
+    };
+    Ok(page.show(ctx))
+}
+
+/// Link to the part about proposals.
+pub(super) fn improvements_link(ctx: &RequestContext, week: &Week) -> Link {
+    ctx.to(&["reports", &week.days().0]).with(PART, IMPROVEMENTS)
+}
+
+/// The parts of the document of a week.
+fn parts(week: &str, ctx: &RequestContext) -> Markup {
+    let is_improvements = ctx.params.get(PART) == Some(IMPROVEMENTS);
+    let page = ctx.to(&["reports", week]);
+    let current = |is_it: bool| is_it.then_some("page");
+    html! {
+        nav.segments aria-label="Parts of the report" {
+            a href=(page.clone().with(PART, IMPROVEMENTS)) aria-current=[current(is_improvements)] { "Proposals and events" }
+            a href=(page) aria-current=[current(!is_improvements)] { "Session quality" }
+        }
+    }
 }
 
 /// The reports before and after, of all weeks from the newest to the oldest.

@@ -96,6 +96,7 @@ const fn kind_words(kind: JobKind) -> &'static str {
         JobKind::Evaluation => "Evaluation",
         JobKind::ExperimentTrial => "Experiment",
         JobKind::Deployment => "Deployment",
+        JobKind::TraceComment => "Comment on a trace",
     }
 }
 

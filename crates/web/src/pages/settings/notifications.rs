@@ -3,6 +3,8 @@
 
 /// One receiver: its deliveries and settings.
 mod receiver;
+/// Forms that add people and issue trackers.
+mod more_receivers;
 
 use axum::Router;
 use axum::extract::State;
@@ -52,6 +54,9 @@ const fn news(kind: NotificationKind) -> (&'static str, &'static str) {
         NotificationKind::PersonNeeded => ("person-needed", "Input needed"),
         NotificationKind::ChatFailed => ("session-failed", "Chat failed"),
         NotificationKind::WeekReport => ("week-report", "Weekly report ready"),
+        NotificationKind::ImprovementReport => ("improvement-report", "Weekly document published"),
+        NotificationKind::Proposal => ("proposal", "Proposal worth a task"),
+        NotificationKind::FailurePattern => ("failure-pattern", "New pattern of failures"),
         NotificationKind::ReviewDrawn => ("review-drawn", "Traces wait for review"),
         NotificationKind::ReviewAlert => ("review-alert", "Weekly review alert"),
         NotificationKind::GateBlocked => ("gate-blocked", "Gate blocked a run"),
@@ -130,15 +135,18 @@ async fn drawn(
             } @else { (list("Browsers", "User", browsers)) }
         }
         section.settings {
-            h2 { "Webhooks" }
+            h2 { "Webhooks, e-mail and issue trackers" }
             @if webhooks.is_empty() {
                 (empty::empty("No webhooks", &html! {
                     p { "A webhook receives a signed POST, retried for up to a day until it returns 2xx." }
                     @if ctx.viewer.can_own() { p { a.button href="#add" { "Add webhook" } } }
                 }))
-            } @else { (list("Webhooks", "URL", webhooks)) }
+            } @else { (list("Webhooks", "Address", webhooks)) }
         }
-        @if ctx.viewer.can_own() { (add_form(ctx, entered)) }
+        @if ctx.viewer.can_own() {
+            (add_form(ctx, entered))
+            (more_receivers::forms(ctx, entered))
+        }
         script type="module" src=(assets::address("push.js")) {}
     };
     let summary = html! {
@@ -184,7 +192,11 @@ fn list(caption: &str, second: &'static str, rows: Vec<Row>) -> Markup {
 fn row(one: &NoticeReceiver, last: Option<&NoticeDelivery>, ctx: &RequestContext) -> Row {
     let events: Vec<&str> = one.events.iter().map(|kind| news(*kind).1).collect();
     let whose = match one.kind {
-        ReceiverKind::Webhook | ReceiverKind::Slack => html! { code { (one.address) } },
+        ReceiverKind::Webhook
+        | ReceiverKind::Slack
+        | ReceiverKind::Email
+        | ReceiverKind::Github
+        | ReceiverKind::Jira => html! { code { (one.address) } },
         ReceiverKind::Browser => html! { bdi { (one.person.as_deref().unwrap_or("someone")) } },
     };
     Row {
@@ -244,14 +256,16 @@ async fn add(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageRe
     ctx.viewer.may_own()?;
     let entered = Entered::new(form);
     let (name, url) = (entered.text("name"), entered.text("url"));
-    let is_slack = entered.is_ticked(SLACK.name);
-    let checked = wanted(&entered).and_then(|events| match is_slack {
-        true => Ok((notify::slack(name, url, events, &web.outbound)?, None)),
-        false => {
+    let checked = match more_receivers::entered(&entered, &web.outbound) {
+        Some(checked) => checked.map(|new| (new, None)),
+        None => wanted(&entered).and_then(|events| {
+            if entered.is_ticked(SLACK.name) {
+                return Ok((notify::slack(name, url, events, &web.outbound)?, None));
+            }
             let (new, secret) = notify::webhook(name, url, events, &web.outbound)?;
             Ok((new, Some(secret)))
-        }
-    });
+        }),
+    };
     let (new, secret) = match checked {
         Ok(checked) => checked,
         Err(error) => {

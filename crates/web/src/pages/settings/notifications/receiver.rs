@@ -41,7 +41,7 @@ pub(super) fn routes() -> Router<Web> {
 async fn theirs(web: &Web, ctx: &RequestContext, id: String) -> PageResult<NoticeReceiver> {
     ctx.viewer.may_change()?;
     let found = find(web, ctx, id).await?;
-    if found.kind == ReceiverKind::Webhook {
+    if found.kind != ReceiverKind::Browser {
         ctx.viewer.may_own()?;
     }
     Ok(found)
@@ -139,6 +139,9 @@ const fn kind_words(kind: ReceiverKind) -> &'static str {
         ReceiverKind::Webhook => "Webhook",
         ReceiverKind::Slack => "Slack",
         ReceiverKind::Browser => "Browser push",
+        ReceiverKind::Email => "E-mail",
+        ReceiverKind::Github => "GitHub issues",
+        ReceiverKind::Jira => "Jira issues",
     }
 }
 
@@ -159,7 +162,7 @@ fn change_form(ctx: &RequestContext, one: &NoticeReceiver, entered: &Entered) ->
                 (ctx.viewer.form_token.field())
                 (field::problem(entered))
                 (field::line(NAME, entered))
-                (ticks(entered))
+                @if !ReceiverKind::TRACKERS.contains(&one.kind) { (ticks(entered)) }
                 (field::tick(PAUSED, entered))
                 button.button.primary type="submit" { "Save" }
             }
@@ -224,8 +227,9 @@ async fn change(
 ) -> PageResult<Response> {
     let one = theirs(&web, &ctx, id).await?;
     let entered = Entered::new(form);
-    let checked =
-        wanted(&entered).and_then(|events| Ok((events, notify::name(entered.text("name"))?)));
+    let is_tracker = ReceiverKind::TRACKERS.contains(&one.kind);
+    let events = if is_tracker { Ok(one.events.clone()) } else { wanted(&entered) };
+    let checked = events.and_then(|events| Ok((events, notify::name(entered.text("name"))?)));
     let (events, name) = match checked {
         Ok(checked) => checked,
         Err(error) => {
