@@ -2,6 +2,7 @@
 
 /// Wire types of runs of experiments.
 pub mod experiments;
+pub mod target_turns;
 /// Wire types of answers that gates judge again.
 pub mod gates;
 mod convert;

@@ -43,6 +43,8 @@ pub mod evaluators;
 pub mod experiments;
 /// Targets of experiments that the server runs by itself.
 mod targets;
+/// Messages to targets of the server.
+mod target_turns;
 /// Reclaims disk space.
 pub mod compact;
 /// Chats with agents that the server runs.
@@ -106,6 +108,7 @@ pub fn routes() -> OpenApiRouter<App> {
         .merge(promotions::routes())
         .merge(experiments::routes())
         .merge(targets::routes())
+        .merge(target_turns::routes())
         .merge(chats::routes())
         .merge(notifications::routes())
 }

@@ -98,17 +98,7 @@ pub(super) fn of(
     let judge_calls = judge_calls(&call, (result, run), now)?;
     let judged_in = judge_traces(result, &judge_calls);
     let scores = scores(plan, result, (&call, environment.as_ref(), &judged_in), stamp)?;
-    let tried = ExperimentItem {
-        experiment: experiment(run, plan),
-        item: item.id.clone(),
-        version: Some(item.valid_from),
-        expected_output: item.expected_output.clone(),
-        metadata: item.metadata.clone(),
-        trace: call.trace.clone(),
-        observation: None,
-        ran: Some(TimeSpan { start, end }),
-        recorded_at: now,
-    };
+    let tried = run_item(experiment(run, plan), item, (&call.trace, TimeSpan { start, end }), now);
     let latency_ms = u64::try_from(end.since(start) / 1_000_000).unwrap_or(0);
     let calls = calls(&call, result, start, (stamp, environment.as_ref()))?;
     Ok(Recorded {
@@ -121,6 +111,25 @@ pub(super) fn of(
         scores,
         judge_calls,
     })
+}
+
+fn run_item(
+    experiment: ExperimentMetadata,
+    item: &DatasetItem,
+    (trace, ran): (&TraceId, TimeSpan),
+    now: Timestamp,
+) -> ExperimentItem {
+    ExperimentItem {
+        experiment,
+        item: item.id.clone(),
+        version: Some(item.valid_from),
+        expected_output: item.expected_output.clone(),
+        metadata: item.metadata.clone(),
+        trace: trace.clone(),
+        observation: None,
+        ran: Some(ran),
+        recorded_at: now,
+    }
 }
 
 /// Writes records in one commit.

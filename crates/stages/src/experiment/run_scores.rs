@@ -2,7 +2,7 @@ use ratchet_core::experiment::evaluator::TrialEvaluator;
 use ratchet_core::experiment::run_summary::RunScore;
 use ratchet_core::experiment::runner::{RunAnswer, RunAnswers, TrialScore};
 use ratchet_core::id::ScoreId;
-use ratchet_core::payload::Payload;
+use ratchet_core::payload::{Json, Payload};
 use ratchet_core::record::field::{Field, Stamp, WriteKind};
 use ratchet_core::record::score::draft::ScoreDraft;
 use ratchet_core::record::score::rule::SentValue;
@@ -127,7 +127,7 @@ fn answer(item: &StoredExperimentItem) -> RunAnswer {
     };
     let input = content.and_then(|content| content.input.as_ref()).map(Payload::as_str);
     let output = content.and_then(|content| content.output.as_ref()).map(Payload::as_str);
-    let expected = item.expected_output.as_ref().map(|json| json.as_str());
+    let expected = item.expected_output.as_ref().map(Json::as_str);
     RunAnswer {
         trace: item.trace.to_string(),
         input: value(input),

@@ -6,7 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail};
 use ratchet_core::experiment::conversation::{self, Exchange, History};
-use ratchet_core::id::SessionId;
+use ratchet_core::id::{SessionId, TraceId};
+use ratchet_core::money::Money;
+use ratchet_core::time::Timestamp;
+use ratchet_remote::ratchet::RatchetClient;
+use ratchet_remote::ratchet::target_turns::TargetTurnRequest;
 use ratchet_server::clock::Clock;
 use ratchet_stages::data_target::DataTarget;
 use ratchet_stages::experiment::service::ExperimentService;
@@ -36,10 +40,26 @@ const HOLDER: &str = "ratchet chat";
 const HELP: &str = "  Type a message. + adds the last turn to a dataset, with the answer as it should \
                     have been; /quit ends.\n";
 
+/// Who is talked to.
+enum Agent {
+    /// A target that is called from here.
+    Here(Box<OpenTarget>),
+    /// A target that the server calls.
+    OnServer(ServerAgent),
+}
+
+struct ServerAgent {
+    server: RatchetClient,
+    project: String,
+    name: String,
+    kind: String,
+    environment: Option<String>,
+}
+
 /// A conversation as it goes on.
 struct TargetTalk<'a> {
     host: TurnHost,
-    target: OpenTarget,
+    agent: Agent,
     chat: SessionId,
     before: Vec<Exchange>,
     /// The last turn, and what the target was sent.
@@ -56,18 +76,18 @@ pub(super) async fn run(args: &ChatArgs, named: &str) -> anyhow::Result<Outcome>
     let message = args.print.as_deref().map(one_shot::message).transpose()?;
     // A local server accepts its key as long as its socket is open.
     let (host, folder, _local) = host(args, &config).await?;
-    let target = match of_prompts(&host, folder.as_ref()).await {
+    let agent = match of_prompts(&host, folder.as_ref()).await {
         Ok(prompts) => open(&config, (named, args.environment.as_deref()), &prompts).await,
         Err(error) => Err(error),
     };
-    let target = match target {
-        Ok(target) => target,
+    let agent = match agent {
+        Ok(agent) => agent,
         Err(error) => return close(folder).await.and(Err(error)),
     };
     let chat = SessionId::parse(&Uuid::new_v4().to_string())?;
     let dataset = args.dataset.clone();
     let (before, last, was_streamed) = (Vec::new(), None, false);
-    let mut talk = TargetTalk { host, target, chat, before, last, dataset, was_streamed, args };
+    let mut talk = TargetTalk { host, agent, chat, before, last, dataset, was_streamed, args };
     let talked = match message {
         Some(message) => talk.once(&message).await,
         None => talk.converse(&mut StopSignals::listen()?).await,
@@ -99,18 +119,32 @@ async fn of_prompts(host: &TurnHost, folder: Option<&Store>) -> anyhow::Result<E
     }
 }
 
-/// Opens a target file, or a target that the settings name.
+/// Opens a target file, or a target that the settings or the server name.
 async fn open(
     config: &Config,
     (named, environment): (&str, Option<&str>),
     prompts: &ExperimentSite,
-) -> anyhow::Result<OpenTarget> {
+) -> anyhow::Result<Agent> {
     if Path::new(named).exists() {
-        return experiment::open_target(Path::new(named), (environment, None), prompts).await;
+        let opened = experiment::open_target(Path::new(named), (environment, None), prompts).await;
+        return opened.map(|target| Agent::Here(Box::new(target)));
     }
     let known = &config.targets.0;
     let Some(target) = known.get(named) else {
-        let names: Vec<&str> = known.keys().map(String::as_str).collect();
+        let mut names: Vec<String> = known.keys().cloned().collect();
+        if let ExperimentSite::Server(server, project) = prompts {
+            let theirs = server.server_targets(project).await?.targets;
+            if let Some(found) = theirs.iter().find(|one| one.name == named) {
+                return Ok(Agent::OnServer(ServerAgent {
+                    server: server.clone(),
+                    project: project.clone(),
+                    name: named.to_owned(),
+                    kind: found.kind.clone(),
+                    environment: environment.map(str::to_owned),
+                }));
+            }
+            names.extend(theirs.into_iter().map(|one| one.name));
+        }
         let hint = match names.as_slice() {
             [] => "name one in ratchet.toml, as [targets.NAME]".to_owned(),
             names => format!("there are {}", names.join(", ")),
@@ -118,7 +152,40 @@ async fn open(
         bail!("there is no target file {named}, and no target of that name: {hint}");
     };
     let opened = experiment::open_here(target, (named, environment), prompts).await;
-    opened.with_context(|| format!("target {named} cannot be called"))
+    let opened = opened.with_context(|| format!("target {named} cannot be called"))?;
+    Ok(Agent::Here(Box::new(opened)))
+}
+
+impl Agent {
+    /// Its name and its kind.
+    fn words(&self) -> (&str, &str) {
+        match self {
+            Self::Here(target) => (&target.identity.name, &target.identity.kind),
+            Self::OnServer(of) => (&of.name, &of.kind),
+        }
+    }
+}
+
+impl ServerAgent {
+    /// Sends a message; returns the turn, and what the target was sent.
+    async fn say(&self, chat: &SessionId, text: &str) -> anyhow::Result<(TargetTurn, Value)> {
+        let request = TargetTurnRequest {
+            chat: chat.to_string(),
+            text: text.to_owned(),
+            environment: self.environment.clone(),
+        };
+        let turn = self.server.say_to_target((&self.project, &self.name), &request).await?;
+        let said = TargetTurn {
+            trace: TraceId::parse(&turn.trace)?,
+            text: text.to_owned(),
+            answer: turn.answer,
+            fault: turn.fault,
+            started: Timestamp::parse(&turn.started_at)?,
+            ended: turn.ended_at.as_deref().map(Timestamp::parse).transpose()?,
+            cost: turn.cost.and_then(Money::from_dollars),
+        };
+        Ok((said, turn.sent))
+    }
 }
 
 /// Where turns are recorded: a server, the one that runs on the data folder, or the folder itself.
@@ -162,11 +229,8 @@ impl TargetTalk<'_> {
     async fn converse(&mut self, stops: &mut StopSignals) -> anyhow::Result<Outcome> {
         let is_person = io::stdin().is_terminal() && !self.args.json;
         if is_person {
-            eprint!(
-                "{} ({})\n{HELP}",
-                plain(&self.target.identity.name),
-                self.target.identity.kind
-            );
+            let (name, kind) = self.agent.words();
+            eprint!("{} ({kind})\n{HELP}", plain(name));
         }
         let mut lines = line_mode::lines();
         loop {
@@ -193,9 +257,17 @@ impl TargetTalk<'_> {
     }
 
     async fn say(&mut self, text: &str) -> anyhow::Result<TargetTurn> {
+        let target = match &self.agent {
+            Agent::Here(target) => target,
+            Agent::OnServer(server) => {
+                let (turn, sent) = server.say(&self.chat, text).await?;
+                self.last = Some((turn.clone(), sent));
+                return Ok(turn);
+            }
+        };
         let request =
             TurnRequest { chat: &self.chat, before: self.before.clone(), text, person: None };
-        let history = History::of_kind(&self.target.identity.kind);
+        let history = History::of_kind(&target.identity.kind);
         let sent = conversation::input(&self.before, text, history)?;
         let was_streamed = AtomicBool::new(false);
         let listener = |part: &str| {
@@ -209,7 +281,7 @@ impl TargetTalk<'_> {
         let is_whole = self.args.json || self.args.print.is_some() && !io::stdout().is_terminal();
         let listener: AnswerListener<'_> = if is_whole { &silent } else { &listener };
         let clock = (&Clock::System, listener);
-        let turn = target_chat::send(&self.host, &self.target, request, clock).await;
+        let turn = target_chat::send(&self.host, target, request, clock).await;
         self.was_streamed = was_streamed.into_inner();
         if self.was_streamed {
             print("\n")?;

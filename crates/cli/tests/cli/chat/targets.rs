@@ -126,3 +126,22 @@ fn a_streamed_answer_is_shown_as_it_comes() {
     assert!(child.wait().unwrap().success());
     assert!(rest.ends_with("lo.\n") && !rest.contains('\u{1b}'), "{rest:?}");
 }
+
+/// A name that this machine does not know is that of a target of the server, which calls it.
+#[test]
+fn a_target_of_the_server_is_called_there() {
+    let (data, folder) = (tempfile::tempdir().unwrap(), folder());
+    let config = folder.path().join("ratchet.toml");
+    let running = server(data.path()).args(["--config", config.to_str().unwrap()]).start();
+    let chat = ["chat", "--target", "support", "--json"];
+    let shown = ask(&running, &chat).typing("hello\nagain\n+\nfrom afar\n\n/quit\n").run();
+    let turns: Vec<Value> =
+        shown.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(turns[0]["answer"], "\"hello\"", "{} {}", shown.stdout, shown.stderr);
+    let sent: Value = serde_json::from_str(turns[1]["answer"].as_str().unwrap()).unwrap();
+    assert_eq!(sent["messages"].as_array().unwrap().len(), 3, "{sent}");
+    let items = running.send(http::get("/api/public/dataset-items?datasetName=from%20afar")).json();
+    assert_eq!(items["data"][0]["input"], sent, "{items}");
+    let unknown = fails(ask(&running, &["chat", "--target", "other", "--print", "hi"]), 1);
+    assert!(unknown.contains("there are support"), "{unknown}");
+}

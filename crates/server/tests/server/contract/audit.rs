@@ -48,6 +48,8 @@ const NOT_AUDITED: &[&str] = &[
     "POST /api/v1/projects/{project}/experiments/{run}/renew",
     "POST /api/v1/projects/{project}/experiments/{run}/scores",
     "POST /api/v1/projects/{project}/redaction/test",
+    // A message to a target is a trace.
+    "POST /api/v1/projects/{project}/targets/{target}/turns",
     "POST /v1/logs",
     "POST /v1/metrics",
     "POST /v1/traces",

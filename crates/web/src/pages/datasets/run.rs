@@ -160,7 +160,8 @@ fn run_scores(scores: &[RunScore]) -> Markup {
         dl.run-means {
             @for score in scores {
                 div { dt { bdi { (elide(&score.name, 60)) } " " small.muted { "whole run" } } dd {
-                    span title=(elide(score.comment.as_deref().unwrap_or_default(), PREVIEW)) { (figure::number(score.value)) }
+                    (figure::number(score.value))
+                    @if let Some(comment) = &score.comment { " " small.muted { bdi { (elide(comment, PREVIEW)) } } }
                 } }
             }
         }
