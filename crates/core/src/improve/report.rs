@@ -1,7 +1,8 @@
 use serde::Serialize;
 
 use super::events::WeekEvent;
-use super::proposal::{Effort, Proposal};
+use super::proposal::{Effort, Proposal, Trend};
+use super::tracking::FadedPattern;
 use crate::review::metrics::MetricName;
 use crate::review::weekly::{WeeklyMetrics, change_text, value_text};
 
@@ -9,6 +10,40 @@ const WIDE: &str = "════════════════════
 /// What computed events are worth.
 const FALSE_ALARMS: &str = "(changes in traffic: at most 1 of 20 quarters has a false one)";
 const THIN: &str = "──────────────────────────────────────────────────────────────";
+
+/// The part that a model had in a document.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ModelNote {
+    /// Its name.
+    pub name: String,
+    /// Calls of tools.
+    pub steps: usize,
+    /// What it proposed and what was refused, with the reasons.
+    pub refused: Vec<String>,
+    /// Why it did not finish.
+    pub error: Option<String>,
+    /// What its calls cost; `None` where a price is unknown.
+    pub dollars: Option<f64>,
+    /// The trace of the run, where it was recorded.
+    pub trace: Option<String>,
+}
+
+impl ModelNote {
+    /// Returns one line for readers.
+    pub fn line(&self) -> String {
+        let mut line = format!("{} used {} tool calls", self.name, self.steps);
+        if let Some(dollars) = self.dollars {
+            line += &format!(" for {dollars:.4} USD");
+        }
+        if !self.refused.is_empty() {
+            line += &format!("; {} of its proposals were refused", self.refused.len());
+        }
+        if let Some(error) = &self.error {
+            line += &format!("; it did not finish: {error}");
+        }
+        line
+    }
+}
 
 /// The weekly document.
 #[derive(Clone, Debug, Serialize)]
@@ -19,8 +54,13 @@ pub struct FeedbackReport {
     pub agents: Vec<String>,
     /// Highest priority first.
     pub proposals: Vec<Proposal>,
+    /// Earlier proposals that have too few failures left, or none.
+    pub faded: Vec<FadedPattern>,
     /// Events of the week.
     pub events: Vec<WeekEvent>,
+    /// What a model was asked for, and what became of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelNote>,
     /// Traces that were not read because there were too many: the oldest.
     pub left_out: usize,
     #[serde(skip)]
@@ -49,6 +89,13 @@ impl FeedbackReport {
         }
         for (number, proposal) in (1..).zip(&self.proposals) {
             text += &format!("\n{THIN}\n{}", proposal_text(number, proposal));
+        }
+        if !self.faded.is_empty() {
+            text += &format!("\n{THIN}\nEARLIER PROPOSALS\n{THIN}\n");
+            text += &self.faded.iter().map(|one| format!("{}\n", faded(one))).collect::<String>();
+        }
+        if let Some(model) = &self.model {
+            text += &format!("\nModel: {}\n", model.line());
         }
         text += &format!("\n{WIDE}\n  EVENTS THIS WEEK\n");
         for event in &self.events {
@@ -96,6 +143,14 @@ impl FeedbackReport {
                 let lines = diff.lines().map(|line| format!("    {line}\n"));
                 text += &format!("\n{}", lines.collect::<String>());
             }
+        }
+        if !self.faded.is_empty() {
+            text += "\n## Earlier proposals\n\n";
+            let lines = self.faded.iter().map(|one| format!("- {}\n", escaped(&faded(one))));
+            text += &lines.collect::<String>();
+        }
+        if let Some(model) = &self.model {
+            text += &format!("\nModel: {}\n", escaped(&model.line()));
         }
         text += "\n## Events of the week\n\n";
         for event in &self.events {
@@ -155,6 +210,14 @@ fn proposal_text(number: usize, proposal: &Proposal) -> String {
 fn diff_text(proposal: &Proposal) -> String {
     let diff = proposal.diff.as_deref().unwrap_or_default();
     diff.lines().map(|line| format!("            {line}\n")).collect()
+}
+
+fn faded(pattern: &FadedPattern) -> String {
+    let FadedPattern { title, failures, before, trend, .. } = pattern;
+    match trend {
+        Trend::Gone => format!("{title}: gone, {before} failures before"),
+        _ => format!("{title}: {failures} failures this week, {before} before"),
+    }
 }
 
 fn affected(proposal: &Proposal) -> String {
