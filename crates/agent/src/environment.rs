@@ -66,7 +66,7 @@ fn anthropic_access(variables: Variables<'_>) -> Result<ModelAccess, ModelError>
 }
 
 /// A self-hosted server may need no key; OpenAI's own does.
-fn openai_access(variables: Variables<'_>) -> Result<ModelAccess, ModelError> {
+pub(crate) fn openai_access(variables: Variables<'_>) -> Result<ModelAccess, ModelError> {
     let url = said(variables, "OPENAI_BASE_URL");
     let key = said(variables, "OPENAI_API_KEY").map(Secret::new);
     if url.is_none() && key.is_none() {

@@ -19,6 +19,8 @@ pub mod access;
 pub mod provider;
 /// The model client: provider, capabilities, budget and retries in one.
 pub mod model;
+/// Texts as vectors of a model.
+pub mod embedding;
 /// Message batches: asynchronous requests at half the price, answered within a day.
 pub mod batch;
 /// Concurrency limit for model calls.

@@ -66,6 +66,8 @@ pub(crate) enum Part {
     Reading,
     /// Scoring with a judge that answers at once
     Scoring,
+    /// Clustering of a week's failures
+    Clustering,
     /// Recording while evaluators run, and their own cost
     Evaluating,
     /// Experiments with a target that answers at once

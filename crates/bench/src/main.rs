@@ -24,6 +24,8 @@ mod fill;
 mod reads;
 mod pages;
 mod score;
+/// Clustering of failures.
+mod cluster;
 /// Recording while evaluators run.
 mod evaluate;
 mod chat;

@@ -9,6 +9,7 @@ mod hold_table;
 use serde::Serialize;
 
 use crate::chat::Relaying;
+use crate::cluster::Clustering;
 use crate::evaluate::Evaluating;
 use crate::experiment::Experimenting;
 use crate::hold::Holding;
@@ -27,6 +28,8 @@ pub(crate) struct Report {
     pub(crate) reading: Vec<Reading>,
     /// Scoring with a judge that answers at once.
     pub(crate) scoring: Option<Scoring>,
+    /// Clustering of a week's failures.
+    pub(crate) clustering: Option<Clustering>,
     /// Recording while evaluators run.
     pub(crate) evaluating: Option<Evaluating>,
     /// Experiments with a target that answers at once.

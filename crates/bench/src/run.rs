@@ -13,7 +13,7 @@ use crate::record::{Cell, Load, Recording};
 use crate::report::{Idle, Peer, Report, Setting};
 use crate::scratch::{Cleanup, Scratch};
 use crate::template::Pool;
-use crate::{chat, evaluate, experiment, fill, hold, reads, score, split};
+use crate::{chat, cluster, evaluate, experiment, fill, hold, reads, score, split};
 
 /// Milliseconds between two lines of an agent: ten chunks of text per second.
 const PACE_MS: u64 = 100;
@@ -85,6 +85,11 @@ impl<'a> Bench<'a> {
             let data = self.scratch.place("scoring");
             report.scoring = Some(score::measure(&self.program, &data, sessions).await?);
             self.scratch.clear("scoring")?;
+        }
+        if self.args.wants(Part::Clustering) {
+            eprintln!("clustering");
+            let failures = if self.args.quick { 2_000 } else { 20_000 };
+            report.clustering = Some(cluster::measure(failures));
         }
         if self.args.wants(Part::Evaluating) {
             eprintln!("evaluating");

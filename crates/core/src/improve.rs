@@ -15,6 +15,10 @@ pub mod diagnosis;
 pub mod embedding;
 /// What the failures of a group have in common.
 pub mod features;
+/// The language of sentences.
+pub mod language;
+/// Diagnosis learned from what people confirmed.
+pub mod learned;
 /// Events of a week.
 pub mod events;
 /// Insertions into files as unified diffs.
@@ -43,6 +47,10 @@ pub mod traffic_events;
 pub mod task;
 /// Splits of failures by topic.
 pub mod topic;
+/// Patterns over weeks: the same keep their id.
+pub mod tracking;
+/// Checks of proposals that a model wrote.
+pub mod draft;
 /// Terms of texts.
 pub mod terms;
 /// Texts of changes and causes.

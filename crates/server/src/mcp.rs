@@ -15,6 +15,8 @@ mod operation;
 mod tools;
 /// Tools that combine several reads: sessions, scores and reports.
 mod sessions;
+/// Tools of the feedback loop.
+mod feedback;
 /// Arguments of those tools.
 mod session_arguments;
 /// Limits on the size of answers.
@@ -27,6 +29,7 @@ mod server;
 mod http;
 
 pub use api::{Api, ApiCall, ApiRouter, LocalApi, MAX_ANSWER_BYTES, ToolError, read_answer};
+pub use feedback::FeedbackRecords;
 pub(crate) use http::routes;
 pub use server::McpServer;
 pub use sessions::Records;

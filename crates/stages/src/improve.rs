@@ -6,6 +6,12 @@ pub mod codebase;
 mod failure_source;
 /// The weekly document of proposals.
 pub mod feedback;
+/// Tools that read a week and its code, for agents.
+pub mod tools;
+/// The agent that reads with these tools and writes proposals.
+pub mod feedback_agent;
+/// The trace of its run.
+pub mod agent_trace;
 /// Commits of a repository.
 pub mod repository_log;
 /// Sessions that traffic events are computed from.

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 
 pub use defect::{DefectComponent, DefectSet, ExpectedFinding, PlantedDefect};
 pub use grading::{FindingGrades, grade};
+pub use texts::PlantedWording;
 pub use traffic::PlantedTrace;
 
 /// The name that all traces have in their agent column.
@@ -37,13 +38,21 @@ pub struct PlantedWorld {
     monday: Timestamp,
     /// The score config of people's answers.
     config: Option<String>,
+    wording: PlantedWording,
 }
 
 impl PlantedWorld {
     /// Creates a world of three weeks with all defects.
     pub fn new(seed: u64) -> Self {
         let monday = Timestamp::parse(FIRST_MONDAY).unwrap();
-        Self { seed, defects: DefectSet::all(), weeks: 3, monday, config: None }
+        Self {
+            seed,
+            defects: DefectSet::all(),
+            weeks: 3,
+            monday,
+            config: None,
+            wording: PlantedWording::Known,
+        }
     }
 
     /// Sets which defects there are, and in which weeks.
@@ -61,6 +70,12 @@ impl PlantedWorld {
     #[must_use]
     pub fn starting(self, monday: Timestamp) -> Self {
         Self { monday, ..self }
+    }
+
+    /// Sets in whose words it speaks. Requests, tools and defects stay the same.
+    #[must_use]
+    pub fn worded(self, wording: PlantedWording) -> Self {
+        Self { wording, ..self }
     }
 
     /// Returns the body of `POST /api/public/score-configs` for people's answers.

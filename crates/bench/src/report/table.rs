@@ -1,3 +1,4 @@
+use crate::cluster::{Clustering, TARGET_SECONDS as CLUSTERING_TARGET};
 use crate::pages::{PageReading, TARGET_MS};
 use crate::record::Recording;
 use crate::score::{ScoringPace, Sent, TARGET_BYTES, TARGET_PER_100_MS};
@@ -21,6 +22,7 @@ pub(super) fn report(report: &Report) -> String {
     text += &reading_table(report);
     text += &page_table(report);
     text += &scoring_table(report);
+    text += &report.clustering.as_ref().map(clustering_table).unwrap_or_default();
     text += &report.experiments.as_ref().map(experiment_table::table_of).unwrap_or_default();
     text += &chat_table::tables(&report.relaying);
     text += &report.holding.as_ref().map(hold_table::table_of).unwrap_or_default();
@@ -51,6 +53,15 @@ pub(super) fn table(title: &str, head: &[&str], rows: &[Vec<String>]) -> String 
     text += &line(rule.iter().map(String::as_str).collect());
     rows.iter().for_each(|row| text += &line(row.iter().map(String::as_str).collect()));
     text
+}
+
+fn clustering_table(measured: &Clustering) -> String {
+    let row = vec![
+        measured.failures.to_string(),
+        measured.groups.to_string(),
+        format!("{:.1} (aim < {CLUSTERING_TARGET})", measured.seconds),
+    ];
+    table("Clustering of failures of one tool", &["failures", "groups", "seconds"], &[row])
 }
 
 fn idle_table(idle: &Idle) -> String {

@@ -1,5 +1,9 @@
+/// Sends the document.
+mod delivery;
+/// Models that take part.
+mod models;
+
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -8,29 +12,21 @@ use ratchet_core::improve::events::{self, WeekEvent};
 use ratchet_core::improve::phrases::FailurePhrases;
 use ratchet_core::improve::report::FeedbackReport;
 use ratchet_core::improve::report::digest::ReportDigest;
-use ratchet_core::outbound::OutboundPolicy;
-use ratchet_remote::backoff_clock::SystemBackoffClock;
-use ratchet_remote::smtp::{self, Mail};
 use ratchet_remote::webhook;
 use ratchet_server::clock::Clock;
 use ratchet_stages::improve::feedback::FeedbackInput;
-use ratchet_stages::improve::{codebase, feedback, learnings, repository_log};
+use ratchet_stages::improve::{codebase, feedback, repository_log};
 use ratchet_stages::review::review_site::ReviewSite;
 use ratchet_stages::review::weekly_metrics;
 use ratchet_stages::score::journal::Journal;
 
-use uuid::Uuid;
-
 use crate::cmd::supervise::supervision;
 use crate::cmd::week::NotifyArgs;
-use crate::config::Config;
 use crate::data_target::{self, ScoringArgs};
 use crate::exit::Outcome;
 use crate::print::print;
 use crate::runtime;
-
-/// How long an SMTP server may take.
-const MAIL_TIMEOUT: Duration = Duration::from_secs(30);
+use models::ModelArgs;
 
 /// `ratchet feedback`
 #[derive(Args, Debug)]
@@ -56,6 +52,8 @@ pub(crate) struct FeedbackArgs {
     incidents: Option<PathBuf>,
     #[command(flatten)]
     target: ScoringArgs,
+    #[command(flatten)]
+    models: ModelArgs,
     /// Append new proposals to this file [default: `reports.learnings` in ratchet.toml, of a report
     /// on all agents]
     #[arg(long, value_name = "FILE")]
@@ -109,6 +107,7 @@ pub(crate) fn run(args: &FeedbackArgs) -> anyhow::Result<Outcome> {
     };
     let phrases = phrases(args.phrases.as_deref())?;
     let incidents = incidents(args.incidents.as_deref())?;
+    let (labels, embedder) = (args.models.labels()?, args.models.embedder()?);
     runtime::block_on(data_target::with_scoring(
         &args.target,
         "ratchet feedback",
@@ -127,11 +126,20 @@ pub(crate) fn run(args: &FeedbackArgs) -> anyhow::Result<Outcome> {
                 events
                     .extend(commits.with_context(|| format!("--repository {}", folder.display()))?);
             }
-            let input = FeedbackInput { code: &code, phrases: &phrases, events: &events };
-            let mut report = Box::pin(feedback::report(from, &week, agent, input)).await?;
+            let input = FeedbackInput {
+                code: &code,
+                phrases: &phrases,
+                events: &events,
+                labels: &labels,
+                known: &[],
+                embedder: embedder.as_ref(),
+            };
+            let read = Box::pin(feedback::read(from, &week, agent, input)).await?;
+            let mut report =
+                Box::pin(args.models.extend(read, (args.code.as_deref(), target))).await?;
             report.quality = target.reports().await?.report(&week.days().0).await?;
             print(&printed(args.format(), &report)?)?;
-            Box::pin(deliver(args, &report)).await
+            Box::pin(delivery::deliver(args, &report)).await
         },
     ))?;
     Ok(Outcome::Done)
@@ -148,36 +156,6 @@ fn printed(format: Format, report: &FeedbackReport) -> anyhow::Result<String> {
         }
         Format::Json => serde_json::to_string_pretty(report)? + "\n",
     })
-}
-
-/// Appends the document to the learnings file and sends it, where that is asked for.
-async fn deliver(args: &FeedbackArgs, report: &FeedbackReport) -> anyhow::Result<()> {
-    let config = Config::load(&args.target.config, Vec::new())?;
-    let usual = || config.reports.learnings.clone().filter(|_| args.agent.is_none());
-    if let Some(file) = args.learnings.clone().or_else(usual) {
-        let appended = learnings::append(&file, report);
-        appended.with_context(|| format!("cannot append to {}", file.display()))?;
-    }
-    let digest = ReportDigest::new(report, None);
-    // The user of the command chooses the addresses.
-    let (anywhere, clock) = (OutboundPolicy::unrestricted(), SystemBackoffClock);
-    for hook in args.notify.hooks()? {
-        hook.send_report(&digest, &anywhere, &clock).await?;
-    }
-    if let Some(to) = &args.email {
-        let settings = config.smtp.mail(ratchet_web::mail_document)?;
-        let settings = settings.context("--email needs smtp.server and smtp.from")?;
-        let to = smtp::address(to).with_context(|| format!("--email {to} is no address"))?;
-        let mail = Mail {
-            id: Uuid::new_v4().to_string(),
-            to,
-            subject: digest.title(),
-            text: digest.to_text(),
-            html: Some((settings.page)(&digest)),
-        };
-        settings.server.send(&mail, MAIL_TIMEOUT, Clock::System.now()).await?;
-    }
-    Ok(())
 }
 
 fn phrases(file: Option<&Path>) -> anyhow::Result<FailurePhrases> {

@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -9,11 +10,12 @@ use ratchet_server::app::{App, Settings};
 use ratchet_server::auth::Caller;
 use ratchet_server::clock::Clock;
 use ratchet_server::mcp::{
-    Api, ApiCall, ApiRouter, LocalApi, MAX_ANSWER_BYTES, McpServer, Records, ToolError, ToolGrants,
-    read_answer,
+    Api, ApiCall, ApiRouter, FeedbackRecords, LocalApi, MAX_ANSWER_BYTES, McpServer, Records,
+    ToolError, ToolGrants, read_answer,
 };
 use ratchet_stages::app_state::AppState;
 use ratchet_stages::data_target::DataTarget;
+use ratchet_stages::review::review_site::ReviewSite;
 use ratchet_stages::source::Source;
 use ratchet_stages::user_files;
 use ratchet_store::Store;
@@ -40,6 +42,9 @@ pub(crate) struct McpArgs {
     /// Also offer tools that change prompts, datasets and scores
     #[arg(long)]
     manage: bool,
+    /// Folder with the agent's code, which read_codebase shows; with a data folder only
+    #[arg(long, value_name = "DIR", conflicts_with = "server")]
+    code: Option<PathBuf>,
 }
 
 /// Runs `ratchet mcp`: serves requests from stdin on stdout until stdin closes.
@@ -67,13 +72,18 @@ async fn open(target: &Administration, args: &McpArgs) -> anyhow::Result<McpServ
             let project = ProjectId::parse(&project.id)?;
             let api: Arc<dyn Api> = Arc::new(local_api(store, &config, project.clone())?);
             let source = Source::Local(store.telemetry.clone(), project.clone());
+            let site = ReviewSite::new(source.clone(), store.catalog.clone(), project.clone());
+            let code = args.code.clone();
+            let feedback = FeedbackRecords::new(source.clone(), site, code, clock.clone());
             let reports = Some((store.catalog.clone(), project));
-            Ok(McpServer { api, records: Records { source, reports, clock }, grants })
+            let records = Records { source, reports, clock };
+            Ok(McpServer { api, records, feedback: Some(feedback), grants })
         }
         DataTarget::Server(server) => {
             let api = Arc::new(RemoteApi(server.clone()));
             let source = Source::Remote(server.langfuse()?);
-            Ok(McpServer { api, records: Records { source, reports: None, clock }, grants })
+            let records = Records { source, reports: None, clock };
+            Ok(McpServer { api, records, feedback: None, grants })
         }
     }
 }

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::{fails, folder, ratchet, server};
 
 /// Six requests of three sessions that the agent could not answer, and ten that it could.
-fn week_of_failures() -> TempDir {
+pub(crate) fn week_of_failures() -> TempDir {
     let folder = folder();
     let mut lines = String::new();
     for n in 0..16 {
@@ -42,11 +42,11 @@ fn week_of_failures() -> TempDir {
     folder
 }
 
-fn feedback(data: &Path, args: &[&str]) -> Launch {
+pub(crate) fn feedback(data: &Path, args: &[&str]) -> Launch {
     ratchet(&["feedback", "--week", "2026-11-03"]).args(args).arg("--data").arg(data)
 }
 
-fn printed(launch: Launch) -> String {
+pub(crate) fn printed(launch: Launch) -> String {
     let Finished { code, stdout, stderr } = launch.run();
     assert_eq!(code, Some(0), "stdout: {stdout}\nstderr: {stderr}");
     stdout

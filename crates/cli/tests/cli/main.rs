@@ -21,6 +21,7 @@ mod score;
 mod calibration;
 /// The weekly document of proposals.
 mod feedback;
+mod feedback_agent;
 /// Weeks and what runs by itself.
 mod week;
 /// What sessions are judged by.

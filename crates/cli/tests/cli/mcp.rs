@@ -15,7 +15,7 @@ use crate::{ask, folder, json, ok, ratchet, server};
 const SESSION: &str = "5e551011-0000-4000-8000-000000000001";
 
 /// A client of the protocol: one line of JSON for each message, either way.
-struct Client {
+pub(crate) struct Client {
     child: Child,
     input: Option<ChildStdin>,
     output: Lines,
@@ -25,7 +25,7 @@ struct Client {
 
 impl Client {
     /// Starts a server and shakes hands with it.
-    fn start(launch: Launch) -> (Self, Value) {
+    pub(crate) fn start(launch: Launch) -> (Self, Value) {
         let (mut command, home) = launch.into_parts();
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = piped.spawn().unwrap();
@@ -59,7 +59,7 @@ impl Client {
     }
 
     #[track_caller]
-    fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
         let result = &answer["result"];
         assert_eq!(result["isError"], false, "{answer}");
@@ -71,14 +71,14 @@ impl Client {
 
     /// What a tool says is wrong.
     #[track_caller]
-    fn refuses(&mut self, tool: &str, arguments: &Value) -> String {
+    pub(crate) fn refuses(&mut self, tool: &str, arguments: &Value) -> String {
         let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
         assert_eq!(answer["result"]["isError"], true, "{answer}");
         answer["result"]["content"][0]["text"].as_str().unwrap().to_owned()
     }
 
     /// Hangs up; the server ends by itself.
-    fn end(mut self) {
+    pub(crate) fn end(mut self) {
         self.input = None;
         assert_eq!(wait::exit("the MCP server", &mut self.child).code(), Some(0));
     }

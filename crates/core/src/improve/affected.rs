@@ -88,6 +88,7 @@ mod tests {
             members: (0..90).filter(|n| failed(*n)).collect(),
             terms: Vec::new(),
             topic: None,
+            features: Vec::new(),
         };
         (group, (0..90).map(trace).collect())
     }

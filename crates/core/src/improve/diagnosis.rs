@@ -2,7 +2,9 @@ use super::features::GroupFeatures;
 use super::phrases::Blame;
 
 /// The component that a proposal changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Component {
     Prompt,
@@ -24,6 +26,9 @@ impl Component {
         }
     }
 }
+
+/// The behaviour of answers in another language than the question.
+const LANGUAGE: &str = "language";
 
 /// Why the traces of a group failed. Tools and behaviours are named.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -110,6 +115,9 @@ pub fn diagnose(features: &GroupFeatures) -> Cause {
     if let Some(tool) = tool.clone().filter(|_| features.failing >= 0.5) {
         return Cause::ToolFails(tool);
     }
+    if features.other_language >= 0.5 {
+        return Cause::Behaviour(Some(LANGUAGE.to_owned()));
+    }
     let lacks = matches!(blame, Some(Blame::MissingTool | Blame::MissingKnowledge));
     if let Some(usual) = features.usual.clone().filter(|_| features.not_called >= 0.5 && !lacks) {
         return Cause::NotCalled(usual);
@@ -117,7 +125,8 @@ pub fn diagnose(features: &GroupFeatures) -> Cause {
     if let Some(tool) = tool.clone().filter(|_| features.empty >= 0.5) {
         return Cause::ToolEmpty(tool);
     }
-    if blame == Some(&Blame::MissingTool) {
+    let blames_data = matches!(blame, Some(Blame::Invented | Blame::WrongData));
+    if blame == Some(&Blame::MissingTool) || (features.generic >= 0.5 && !blames_data) {
         return Cause::MissingTool(tool);
     }
     if features.unknown >= 0.5 || blame == Some(&Blame::MissingKnowledge) {

@@ -4,9 +4,10 @@ use super::diagnosis::{Cause, diagnose};
 use super::features::{GroupFeatures, is_identifier};
 use super::judge_share::JudgeShares;
 use super::label::labels;
+use super::learned::DiagnosisModel;
 use super::observed::{ObservedTrace, Standing};
 use super::phrases::FailurePhrases;
-use super::topic::TopicSpace;
+use super::topic::{TopicSpace, TraceEmbeddings};
 use crate::stats::interval::share;
 
 /// Error rate of a tool from which on its errors count without a complaint.
@@ -24,6 +25,25 @@ pub struct FailureGroup {
     pub terms: Vec<String>,
     /// Its topic, where others have the same cause: it is part of its identity.
     pub topic: Option<String>,
+    /// What its cause was decided by; none for disagreements with the judge.
+    pub features: Vec<f64>,
+}
+
+/// What groups are made and diagnosed with.
+#[derive(Clone, Copy, Debug)]
+pub struct GroupingContext<'a> {
+    pub phrases: &'a FailurePhrases,
+    /// What people confirmed, where there is enough of it.
+    pub learned: Option<&'a DiagnosisModel>,
+    /// Questions as vectors of a model; TF-IDF without.
+    pub embeddings: Option<&'a TraceEmbeddings>,
+}
+
+impl<'a> GroupingContext<'a> {
+    /// Creates a context without a model.
+    pub const fn offline(phrases: &'a FailurePhrases) -> Self {
+        Self { phrases, learned: None, embeddings: None }
+    }
 }
 
 /// What failures have in common before their texts are looked at.
@@ -37,14 +57,14 @@ struct FailureKind<'a> {
 
 /// Groups the failures among traces of one agent: by agent, tool and error, then by topic, then by
 /// cause.
-pub fn groups(traces: &[ObservedTrace], phrases: &FailurePhrases) -> Vec<FailureGroup> {
-    let space = TopicSpace::of(traces, phrases);
+pub fn groups(traces: &[ObservedTrace], context: GroupingContext<'_>) -> Vec<FailureGroup> {
+    let space = TopicSpace::of(traces, context.phrases, context.embeddings);
     let shares = JudgeShares::of(traces);
     let mut found = Vec::new();
     for (kind, members) in by_kind(traces) {
         if kind.standing == Standing::Misjudged {
             if shares.is_strict(kind.sub_agent, kind.tool) {
-                found.push((kind.sub_agent, Cause::Misjudged, members));
+                found.push(Found::judged(kind.sub_agent, Cause::Misjudged, members));
             }
             continue;
         }
@@ -53,10 +73,11 @@ pub fn groups(traces: &[ObservedTrace], phrases: &FailurePhrases) -> Vec<Failure
             .into_iter()
             .partition(|at| is_lenient && traces[*at].judged_good() == Some(true));
         if !missed.is_empty() {
-            found.push((kind.sub_agent, Cause::Lenient, missed));
+            found.push(Found::judged(kind.sub_agent, Cause::Lenient, missed));
         }
         for part in space.split(failed, traces).into_iter().filter(|part| !part.is_empty()) {
-            found.push((kind.sub_agent, cause_of(&part, traces, (&space, phrases)), part));
+            let (cause, features) = cause_of(&part, traces, (&space, context));
+            found.push(Found { sub_agent: kind.sub_agent, cause, members: part, features });
         }
     }
     named(joined(found), &space)
@@ -110,52 +131,86 @@ fn failing_tools(traces: &[ObservedTrace]) -> BTreeSet<String> {
 fn cause_of(
     part: &[usize],
     traces: &[ObservedTrace],
-    (space, phrases): (&TopicSpace, &FailurePhrases),
-) -> Cause {
+    (space, context): (&TopicSpace, GroupingContext<'_>),
+) -> (Cause, Vec<f64>) {
     let of_week: Vec<usize> =
         part.iter().copied().filter(|at| traces[*at].weeks_ago == 0).collect();
     let chosen = if of_week.len() < 3 { part } else { &of_week };
     let usual = space.usual_tool(chosen, traces).filter(|name| is_identifier(name));
     let members: Vec<&ObservedTrace> = chosen.iter().map(|at| &traces[*at]).collect();
-    diagnose(&GroupFeatures::of(&members, usual.as_deref(), phrases))
+    let features = GroupFeatures::of(&members, usual.as_deref(), context.phrases);
+    let by_rules = diagnose(&features);
+    let cause = match context.learned {
+        Some(learned) => learned.cause(&features, by_rules),
+        None => by_rules,
+    };
+    (cause, features.numbers())
 }
 
-type Found<'a> = (Option<&'a str>, Cause, Vec<usize>);
+/// A group before it has a name.
+struct Found<'a> {
+    sub_agent: Option<&'a str>,
+    cause: Cause,
+    members: Vec<usize>,
+    features: Vec<f64>,
+}
+
+impl<'a> Found<'a> {
+    fn judged(sub_agent: Option<&'a str>, cause: Cause, members: Vec<usize>) -> Self {
+        Self { sub_agent, cause, members, features: Vec::new() }
+    }
+
+    fn kind(&self) -> (Option<&'a str>, Cause) {
+        (self.sub_agent, self.cause.clone())
+    }
+}
 
 /// Joins parts with a cause that names a tool or a behaviour: one change mends all of their topics.
 fn joined(found: Vec<Found<'_>>) -> Vec<Found<'_>> {
-    let mut whole: BTreeMap<(Option<&str>, Cause), Vec<usize>> = BTreeMap::new();
+    let mut whole: BTreeMap<(Option<&str>, Cause), Found<'_>> = BTreeMap::new();
     let mut apart = Vec::new();
-    for (sub_agent, cause, members) in found {
-        if cause.tool().is_some() || matches!(cause, Cause::Behaviour(Some(_))) {
-            whole.entry((sub_agent, cause)).or_default().extend(members);
-        } else {
-            apart.push((sub_agent, cause, members));
+    for one in found {
+        if one.cause.tool().is_none() && !matches!(one.cause, Cause::Behaviour(Some(_))) {
+            apart.push(one);
+            continue;
         }
+        match whole.remove(&one.kind()) {
+            None => whole.insert(one.kind(), one),
+            Some(known) => {
+                // The features of the larger part: it decides what most of the traces have.
+                let (mut larger, smaller) = if known.members.len() >= one.members.len() {
+                    (known, one)
+                } else {
+                    (one, known)
+                };
+                larger.members.extend(smaller.members);
+                whole.insert(larger.kind(), larger)
+            }
+        };
     }
-    let whole = whole.into_iter().map(|((sub_agent, cause), members)| (sub_agent, cause, members));
-    whole.chain(apart).collect()
+    whole.into_values().chain(apart).collect()
 }
 
 fn named(found: Vec<Found<'_>>, space: &TopicSpace) -> Vec<FailureGroup> {
-    let class = |(.., members): &Found<'_>| {
-        members.iter().flat_map(|at| space.texts[*at].clone()).collect::<Vec<_>>()
+    let class = |one: &Found<'_>| {
+        one.members.iter().flat_map(|at| space.texts[*at].clone()).collect::<Vec<_>>()
     };
     let classes: Vec<Vec<String>> = found.iter().map(class).collect();
     let mut same: BTreeMap<(Option<&str>, Cause), usize> = BTreeMap::new();
-    for (sub_agent, cause, _) in &found {
-        *same.entry((*sub_agent, cause.clone())).or_default() += 1;
+    for one in &found {
+        *same.entry(one.kind()).or_default() += 1;
     }
     let named = found.into_iter().zip(labels(&classes, 3));
-    let group = |((sub_agent, cause, mut members), terms): (Found<'_>, Vec<String>)| {
-        members.sort_unstable();
-        let is_one = same.get(&(sub_agent, cause.clone())) == Some(&1);
+    let group = |(mut one, terms): (Found<'_>, Vec<String>)| {
+        one.members.sort_unstable();
+        let is_one = same.get(&one.kind()) == Some(&1);
         FailureGroup {
             topic: terms.first().filter(|_| !is_one).cloned(),
-            sub_agent: sub_agent.map(str::to_owned),
-            cause,
-            members,
+            sub_agent: one.sub_agent.map(str::to_owned),
+            cause: one.cause,
+            members: one.members,
             terms,
+            features: one.features,
         }
     };
     named.map(group).collect()

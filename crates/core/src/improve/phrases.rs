@@ -3,6 +3,28 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+/// Words after the speaker in which a refusal stands: a negation, and what is not possible.
+const DECLINE_WORDS: usize = 4;
+const NEGATIONS: &[&str] = &["can't", "cannot", "don't", "not", "unable", "couldn't", "no"];
+const KNOWING: &[&str] = &[
+    "tell",
+    "help",
+    "see",
+    "say",
+    "know",
+    "answer",
+    "confirm",
+    "look",
+    "access",
+    "information",
+    "details",
+    "idea",
+    "knowledge",
+    "record",
+    "records",
+    "data",
+];
+
 const SHIPPED: &str = include_str!("../../offline/failure_phrases.toml");
 
 /// Phrases that tell what went wrong, in lower case.
@@ -80,7 +102,8 @@ impl FailurePhrases {
 
     /// Returns whether an answer says that the agent lacks the information.
     pub fn says_unknown(&self, answer: &str) -> bool {
-        holds(&normalised(answer), &self.unknown)
+        let answer = normalised(answer);
+        holds(&answer, &self.unknown) || declines(&answer)
     }
 
     /// Returns what a comment blames; `None` if it says nothing known.
@@ -133,8 +156,31 @@ fn normalised(text: &str) -> String {
     text.to_lowercase().replace('’', "'")
 }
 
+/// Whether a text holds a phrase, from the beginning of a word on: an inventory is not invented.
 fn holds(text: &str, phrases: &[String]) -> bool {
-    phrases.iter().any(|phrase| text.contains(phrase.as_str()))
+    let is_at_word = |phrase: &String, at: usize| {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let is_inside = before.is_some_and(char::is_alphanumeric);
+        !(is_inside && phrase.starts_with(char::is_alphanumeric))
+    };
+    phrases
+        .iter()
+        .any(|phrase| text.match_indices(phrase.as_str()).any(|(at, _)| is_at_word(phrase, at)))
+}
+
+/// Whether a speaker says that they cannot or do not know, in whatever words follow.
+fn declines(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().map(|word| word.trim_matches(is_mark)).collect();
+    words.iter().enumerate().any(|(at, subject)| {
+        let rest: Vec<&str> = words.iter().skip(at + 1).take(DECLINE_WORDS).copied().collect();
+        let negation = rest.iter().take(2).position(|word| NEGATIONS.contains(word));
+        let verb = |from: usize| rest.iter().skip(from + 1).any(|word| KNOWING.contains(word));
+        ["i", "we", "i'm"].contains(subject) && negation.is_some_and(verb)
+    })
+}
+
+fn is_mark(c: char) -> bool {
+    !c.is_alphanumeric()
 }
 
 /// Returns the figures of a text: numbers, amounts and codes, in a common form.
@@ -178,7 +224,18 @@ mod tests {
     fn an_agent_that_lacks_information_says_so() {
         let phrases = FailurePhrases::shipped();
         assert!(phrases.says_unknown("I’m sorry, I don’t have access to warranty records."));
+        assert!(phrases.says_unknown("I can't tell you anything on that shop."));
+        assert!(phrases.says_unknown("Sorry, we cannot help."));
         assert!(!phrases.says_unknown("Your warranty ends in May."));
+        assert!(!phrases.says_unknown("I cannot book a courier today. You know that."));
+    }
+
+    #[test]
+    fn a_phrase_begins_where_a_word_does() {
+        let of = |text: &str| FailurePhrases::shipped().blame(text);
+        assert_eq!(of("the inventory is too high"), None);
+        assert_eq!(of("it invented a price"), Some(Blame::Invented));
+        assert_eq!(of("miscalculated"), Some(Blame::Invented));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::affected::AffectedUsers;
@@ -10,24 +10,24 @@ use super::code::{
 };
 use super::diagnosis::{Cause, Component};
 use super::features::is_identifier;
-use super::group::{FailureGroup, groups};
+use super::group::{FailureGroup, GroupingContext, groups};
 use super::insertion::inserted;
 use super::observed::{ObservedTrace, Standing};
-use super::phrases::FailurePhrases;
+use super::tracking::{FadedPattern, TrackedProposal, carry_ids, faded, week_before};
 use super::wording;
 use crate::stats::float;
 use crate::stats::interval::wilson_of;
 
 /// The least evidence of a proposal.
-const MIN_TRACES: usize = 3;
-const MIN_SESSIONS: usize = 2;
+pub(super) const MIN_TRACES: usize = 3;
+pub(super) const MIN_SESSIONS: usize = 2;
 /// Confirmed failures that an inferred cause needs.
 const MIN_REVIEWED: usize = 2;
 /// Traces that a proposal cites at most.
-const MAX_EVIDENCE: usize = 20;
+pub(super) const MAX_EVIDENCE: usize = 20;
 
 /// How much work a change is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
     Low,
@@ -36,7 +36,7 @@ pub enum Effort {
 }
 
 impl Effort {
-    const fn of(component: Component) -> Self {
+    pub(super) const fn of(component: Component) -> Self {
         match component {
             Component::Prompt | Component::Judge => Self::Low,
             Component::Tool => Self::Medium,
@@ -72,6 +72,8 @@ pub enum Trend {
     Steady,
     Shrinking,
     Back,
+    /// No failure of the week; only of patterns that are no proposal any more.
+    Gone,
 }
 
 /// A change that somebody should make.
@@ -97,6 +99,12 @@ pub struct Proposal {
     pub trend: Trend,
     /// `file:line`; empty if the code does not show it.
     pub files: Vec<String>,
+    /// The model that wrote it; none for proposals from features and templates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub written_by: Option<String>,
+    /// What its component was decided by: with the component that a person confirms, a label that
+    /// later diagnoses learn from.
+    pub features: Vec<f64>,
 }
 
 /// The traffic that proposals are about.
@@ -107,7 +115,18 @@ pub struct ProposalInput<'a> {
     /// Traces of the week, also those that were not read.
     pub traffic: usize,
     pub code: &'a [CodeFile],
-    pub phrases: &'a FailurePhrases,
+    pub grouping: GroupingContext<'a>,
+    /// Proposals of earlier reports, the newest of each id: what is the same keeps its id. Without any,
+    /// those that a report on the week before would have had.
+    pub known: &'a [Proposal],
+}
+
+/// The proposals of a week, and what has become of earlier ones.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TrackedWeek {
+    /// Highest priority first.
+    pub proposals: Vec<Proposal>,
+    pub faded: Vec<FadedPattern>,
 }
 
 /// Sorts proposals: highest priority first; of two with the same the one with the higher impact, then
@@ -120,17 +139,38 @@ pub fn sort(proposals: &mut [Proposal]) {
     });
 }
 
-/// Proposes changes, highest priority first.
-pub fn propose(input: ProposalInput<'_>) -> Vec<Proposal> {
-    let mut found: Vec<Proposal> = Vec::new();
-    for group in groups(input.traces, input.phrases) {
-        let Some(proposal) = one(&group, input) else { continue };
-        if found.iter().all(|known| known.id != proposal.id) {
-            found.push(proposal);
-        }
-    }
-    sort(&mut found);
-    found
+/// Proposes changes, and says what has become of earlier proposals.
+pub fn propose(input: ProposalInput<'_>) -> TrackedWeek {
+    let earlier: Vec<Proposal>;
+    let known: &[Proposal] = if input.known.is_empty() {
+        let before = week_before(input.traces);
+        let traffic = before.iter().filter(|trace| trace.weeks_ago == 0).count();
+        let input = ProposalInput { traces: &before, traffic, ..input };
+        earlier = found(input).0.into_iter().map(|one| one.proposal).collect();
+        &earlier
+    } else {
+        input.known
+    };
+    let (mut found, groups) = found(input);
+    carry_ids(&mut found, known);
+    let faded = faded(&found, (&groups, input.traces), known);
+    let mut proposals: Vec<Proposal> = found.into_iter().map(|one| one.proposal).collect();
+    sort(&mut proposals);
+    TrackedWeek { proposals, faded }
+}
+
+/// The groups of the traces, and those that are proposals.
+fn found(input: ProposalInput<'_>) -> (Vec<TrackedProposal<'_>>, Vec<FailureGroup>) {
+    let groups = groups(input.traces, input.grouping);
+    let tracked = |group: &FailureGroup| {
+        let topic = group.terms.first().map(String::as_str);
+        Some(TrackedProposal {
+            proposal: one(group, input)?,
+            traces: group.members.iter().map(|at| input.traces[*at].id.as_str()).collect(),
+            own_id: id(input.agent, group, topic),
+        })
+    };
+    (groups.iter().filter_map(tracked).collect(), groups)
 }
 
 fn one(group: &FailureGroup, input: ProposalInput<'_>) -> Option<Proposal> {
@@ -150,14 +190,14 @@ fn one(group: &FailureGroup, input: ProposalInput<'_>) -> Option<Proposal> {
     let component = group.cause.component();
     let (impact, effort) = (impact(&of_week, input.traffic), Effort::of(component));
     let known = match &group.cause {
-        Cause::Behaviour(Some(name)) => input.phrases.instruction(name),
+        Cause::Behaviour(Some(name)) => input.grouping.phrases.instruction(name),
         _ => None,
     };
     let instruction = wording::instruction(&group.cause, &group.terms, known);
     let lines = lines(group, &of_week, input);
     let diff = lines.first().zip(instruction.as_deref());
     Some(Proposal {
-        id: id(input.agent, group),
+        id: id(input.agent, group, group.topic.as_deref()),
         component,
         agent: input.agent.to_owned(),
         title: wording::title(&group.cause, &group.terms),
@@ -172,12 +212,14 @@ fn one(group: &FailureGroup, input: ProposalInput<'_>) -> Option<Proposal> {
         priority: impact.value / effort.number(),
         trend: trend(group, input.traces),
         files: lines.iter().map(CodeLine::cited).collect(),
+        written_by: None,
+        features: group.features.clone(),
     })
 }
 
 /// The weighted share of the week's traffic. Its fix rate is unknown, so it is the most that a change
 /// can gain.
-fn impact(members: &[&ObservedTrace], traffic: usize) -> Impact {
+pub(super) fn impact(members: &[&ObservedTrace], traffic: usize) -> Impact {
     let sum: f64 = members.iter().map(|trace| trace.weight).sum();
     let squares: f64 = members.iter().map(|trace| trace.weight * trace.weight).sum();
     let traffic = float(traffic.max(members.len()));
@@ -192,9 +234,11 @@ fn trend(group: &FailureGroup, traces: &[ObservedTrace]) -> Trend {
     let count =
         |week: usize| group.members.iter().filter(|at| traces[**at].weeks_ago == week).count();
     let (now, last) = (count(0), count(1));
-    let earlier = group.members.iter().any(|at| traces[*at].weeks_ago > 1);
-    if last == 0 {
-        return if earlier { Trend::Back } else { Trend::New };
+    // Single failures are no pattern yet, and none any more.
+    if last < MIN_TRACES {
+        let oldest = traces.iter().map(|trace| trace.weeks_ago).max().unwrap_or(0);
+        let was_there = (2..=oldest).any(|week| count(week) >= MIN_TRACES);
+        return if was_there { Trend::Back } else { Trend::New };
     }
     // A difference of counts that chance rarely makes.
     let z = (float(now) - float(last)) / (float(now) + float(last)).sqrt();
@@ -241,9 +285,9 @@ fn lines<'a>(
 }
 
 /// Of what does not depend on counts: the same in every week.
-fn id(agent: &str, group: &FailureGroup) -> String {
+pub(super) fn id(agent: &str, group: &FailureGroup, topic: Option<&str>) -> String {
     let sub_agent = group.sub_agent.as_deref().unwrap_or_default();
-    let topic = group.topic.as_deref().unwrap_or_default();
+    let topic = topic.unwrap_or_default();
     let whole = [agent, sub_agent, &group.cause.key(), topic].join("\u{0}");
     let hash = Sha256::digest(whole.as_bytes());
     hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()

@@ -2,6 +2,7 @@ use serde::Serialize;
 
 use super::events::WeekEvent;
 use super::proposal::{Effort, Proposal, Trend};
+use super::tracking::FadedPattern;
 use crate::counted::counted;
 use crate::quality::learnings;
 use crate::quality::report::WeekReport;
@@ -11,8 +12,11 @@ use crate::review::weekly::{WeeklyMetrics, change_text, interval_text, value_tex
 /// The layout of a terminal.
 mod text;
 mod markdown;
+mod model_note;
 /// The document as it is sent: short, and the same for every channel.
 pub mod digest;
+
+pub use model_note::ModelNote;
 
 /// What computed events are worth.
 pub const FALSE_ALARMS: &str = "changes in traffic: at most 1 of 20 quarters has a false one";
@@ -26,8 +30,13 @@ pub struct FeedbackReport {
     pub agents: Vec<String>,
     /// Highest priority first.
     pub proposals: Vec<Proposal>,
+    /// Earlier proposals that have too few failures left, or none.
+    pub faded: Vec<FadedPattern>,
     /// Events of the week.
     pub events: Vec<WeekEvent>,
+    /// What a model was asked for, and what became of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelNote>,
     /// Traces that were not read because there were too many: the oldest.
     pub left_out: usize,
     /// Samples of this and later weeks whose review is not finished.

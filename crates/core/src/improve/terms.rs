@@ -20,12 +20,17 @@ const STOP_WORDS: &[&str] = &[
 /// assert_eq!(terms("What are the returns of order A-1042?"), ["return", "order"]);
 /// ```
 pub fn terms(text: &str) -> Vec<String> {
-    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
-    let lower = words.filter(|word| word.chars().count() > 2).map(str::to_lowercase);
+    let lower = words(text).filter(|word| word.chars().count() > 2);
     let is_term = |word: &String| {
         !word.chars().any(|c| c.is_ascii_digit()) && !STOP_WORDS.contains(&word.as_str())
     };
     lower.filter(is_term).map(|word| stem(&word)).take(MAX_TERMS).collect()
+}
+
+/// Splits a text into lowercase words.
+pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+    words.filter(|word| !word.is_empty()).map(str::to_lowercase)
 }
 
 /// Removes the endings of plurals, participles and gerunds.

@@ -30,9 +30,38 @@ pub struct TopicSpace {
     points: Vec<Option<Vec<f64>>>,
 }
 
+/// Vectors of questions by the id of their trace, from a model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TraceEmbeddings(pub BTreeMap<String, Vec<f64>>);
+
+impl TraceEmbeddings {
+    /// Unit vectors around the centre of all: models put all texts into one corner of their space, so
+    /// that without it all questions were of one topic.
+    fn points(&self, traces: &[ObservedTrace]) -> Vec<Option<Vec<f64>>> {
+        let known: Vec<Option<&Vec<f64>>> = traces.iter().map(|it| self.0.get(&it.id)).collect();
+        let count = float(known.iter().flatten().count().max(1));
+        let mut centre: Vec<f64> = Vec::new();
+        for vector in known.iter().flatten() {
+            centre.resize(vector.len(), 0.0);
+            centre.iter_mut().zip(vector.iter()).for_each(|(sum, value)| *sum += value / count);
+        }
+        let unit = |vector: Option<&Vec<f64>>| {
+            let moved: Vec<f64> = vector?.iter().zip(&centre).map(|(a, b)| a - b).collect();
+            let length = dot(&moved, &moved).sqrt();
+            let is_point = length.is_finite() && length > 1e-9;
+            is_point.then(|| moved.into_iter().map(|value| value / length).collect())
+        };
+        known.into_iter().map(unit).collect()
+    }
+}
+
 impl TopicSpace {
-    /// Places the questions of traces.
-    pub fn of(traces: &[ObservedTrace], phrases: &FailurePhrases) -> Self {
+    /// Places the questions of traces: by the vectors of a model where there are some, else by TF-IDF.
+    pub fn of(
+        traces: &[ObservedTrace],
+        phrases: &FailurePhrases,
+        embeddings: Option<&TraceEmbeddings>,
+    ) -> Self {
         let mut texts: Vec<Vec<String>> =
             traces.iter().map(|trace| topic_terms(trace, phrases)).collect();
         let kinds: Vec<_> =
@@ -41,7 +70,11 @@ impl TopicSpace {
         for text in &mut texts {
             text.retain(|term| !general.contains(term));
         }
-        Self { points: embed(&texts), texts }
+        let points = match embeddings {
+            Some(embeddings) => embeddings.points(traces),
+            None => embed(&texts),
+        };
+        Self { points, texts }
     }
 
     /// Splits traces by topic. Topics with few failures of the week are no groups of their own: they
@@ -242,7 +275,7 @@ mod tests {
             ..ObservedTrace::default()
         };
         let traces: Vec<ObservedTrace> = (0..200).map(trace).collect();
-        let space = TopicSpace::of(&traces, FailurePhrases::shipped());
+        let space = TopicSpace::of(&traces, FailurePhrases::shipped(), None);
         let parts = space.split((0..200).collect(), &traces);
         assert_eq!(parts.iter().map(Vec::len).collect::<Vec<_>>(), [100, 100]);
     }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::api::{Api, ApiCall, ToolError};
 use super::bounds::{MAX_TEXT_BYTES, bounded};
+use super::feedback::FeedbackRecords;
 use super::operation::Operation;
 use super::sessions::Records;
 use super::tool::{Runs, ToolDefinition, ToolGrants};
@@ -29,6 +30,8 @@ const MAX_DATASET_PAGES: u64 = 100;
 pub struct McpServer {
     pub api: Arc<dyn Api>,
     pub records: Records,
+    /// The weeks that tools of the feedback loop read; without them these tools are not offered.
+    pub feedback: Option<FeedbackRecords>,
     pub grants: ToolGrants,
 }
 
@@ -40,6 +43,10 @@ impl McpServer {
         }
         match &tool.runs {
             Runs::Records => self.records.answer(name, arguments).await,
+            Runs::Feedback(tool) => match &self.feedback {
+                Some(records) => records.answer(*tool, arguments).await,
+                None => Err(ToolError(format!("{name}: only `ratchet mcp` has this tool"))),
+            },
             Runs::Operation(operation) => self.operate(tool, operation, arguments).await,
         }
     }
@@ -136,7 +143,11 @@ impl ServerHandler for McpServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        let is_offered = |tool: &&ToolDefinition| {
+            self.feedback.is_some() || !matches!(tool.runs, Runs::Feedback(_))
+        };
         let allowed = tools::all().iter().filter(|tool| self.grants.allow(tool.access));
+        let allowed = allowed.filter(is_offered);
         Ok(ListToolsResult::with_all_items(allowed.map(ToolDefinition::describe).collect()))
     }
 

@@ -1,3 +1,4 @@
+use ratchet_stages::improve::tools::FeedbackTool;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
@@ -71,6 +72,8 @@ pub(super) enum Runs {
     /// Combines several reads; the tool's name says which.
     Records,
     Operation(Operation),
+    /// Reads a week of failures; where code may be read.
+    Feedback(FeedbackTool),
 }
 
 #[derive(Debug)]

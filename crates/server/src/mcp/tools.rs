@@ -10,6 +10,7 @@ use super::operation::Operation;
 use super::tool::{ArgumentLocation, Runs, ToolAccess, ToolDefinition, ToolParameter};
 
 mod datasets;
+mod feedback;
 mod prompts;
 mod scores;
 mod sessions;
@@ -19,8 +20,14 @@ mod traces;
 const MAX_ROWS: u64 = 100;
 
 static TOOLS: LazyLock<Vec<ToolDefinition>> = LazyLock::new(|| {
-    let resources =
-        [sessions::tools(), prompts::tools(), datasets::tools(), traces::tools(), scores::tools()];
+    let resources = [
+        sessions::tools(),
+        prompts::tools(),
+        datasets::tools(),
+        traces::tools(),
+        scores::tools(),
+        feedback::tools(),
+    ];
     resources.into_iter().flatten().collect()
 });
 

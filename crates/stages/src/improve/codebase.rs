@@ -17,6 +17,38 @@ const READ: &[&str] = &[
     "yaml", "yml", "toml", "json", "prompt", "j2", "jinja",
 ];
 
+/// A folder with an agent's code, which can only be read.
+#[derive(Debug)]
+pub struct CodeFolder(ConfinedFolder);
+
+impl CodeFolder {
+    /// Opens a folder.
+    ///
+    /// # Errors
+    /// Fails if it is not there or no folder.
+    pub fn open(root: &Path) -> io::Result<Self> {
+        Ok(Self(ConfinedFolder::open(&root.canonicalize()?).map_err(io::Error::other)?))
+    }
+
+    /// Reads a text file of the kinds that [`read`] takes.
+    ///
+    /// # Errors
+    /// Fails if the path leads out of the folder or over a link, or if the file is not there, hidden, of
+    /// another kind, too long or no text.
+    pub fn text(&self, path: &str) -> io::Result<String> {
+        if !is_read(path) {
+            let why =
+                format!("{path}: hidden files, files of other kinds and built ones are not read");
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+        let bytes = self.0.read(path, MAX_BYTES).map_err(io::Error::other)?;
+        let missing =
+            || io::Error::new(io::ErrorKind::NotFound, format!("there is no file {path}"));
+        let text = String::from_utf8(bytes.ok_or_else(missing)?);
+        text.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, format!("{path} is no text")))
+    }
+}
+
 /// Reads the text files below a folder, which no path leaves: links are left out.
 ///
 /// # Errors

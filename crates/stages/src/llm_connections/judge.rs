@@ -1,4 +1,5 @@
 use ratchet_agent::claude::watchdog::Supervision;
+use ratchet_agent::embedding::EmbeddingModel;
 use ratchet_agent::environment::{self, Variables};
 use ratchet_agent::error::ModelError;
 use ratchet_agent::judge::JudgeName;
@@ -55,6 +56,14 @@ pub async fn open(
             Ok(Some(opened.await?))
         }
     }
+}
+
+/// Opens a model for embeddings from `OPENAI_API_KEY` and `OPENAI_BASE_URL`. Nothing is sent yet.
+///
+/// # Errors
+/// Names the missing variable.
+pub fn open_embeddings(name: &str, variables: Variables<'_>) -> Result<EmbeddingModel, ModelError> {
+    EmbeddingModel::open(name, variables, &client)
 }
 
 async fn find(

@@ -1,5 +1,17 @@
 use crate::seeded_random::SeededRandom;
 
+/// In whose words a world speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PlantedWording {
+    /// The words that the diagnosis was developed with first.
+    #[default]
+    Known,
+    /// Words that it was changed for later.
+    Others,
+    /// Words that it was never developed with.
+    HeldOut,
+}
+
 /// The phrase lists.
 #[derive(Debug)]
 pub(super) struct WorldTexts(toml::Table);
@@ -8,9 +20,20 @@ pub(super) struct WorldTexts(toml::Table);
 pub(super) type Slots = Vec<(String, String)>;
 
 impl WorldTexts {
-    pub(super) fn read() -> Self {
+    pub(super) fn read(wording: PlantedWording) -> Self {
         let text = include_str!("../../fixtures/planted_world/texts.toml");
-        Self(toml::from_str(text).unwrap())
+        let mut texts: toml::Table = toml::from_str(text).unwrap();
+        let other = match wording {
+            PlantedWording::Known => "",
+            PlantedWording::Others => {
+                include_str!("../../fixtures/planted_world/texts_others.toml")
+            }
+            PlantedWording::HeldOut => {
+                include_str!("../../fixtures/planted_world/texts_held_out.toml")
+            }
+        };
+        replace(&mut texts, toml::from_str(other).unwrap());
+        Self(texts)
     }
 
     pub(super) fn topics(&self) -> impl Iterator<Item = &String> {
@@ -57,6 +80,18 @@ impl WorldTexts {
 
     pub(super) fn comment(&self, topic: &str, slots: &Slots, random: &mut SeededRandom) -> String {
         filled(one_of(&self.0["topic"][topic]["comments"], random), slots)
+    }
+}
+
+/// Replaces the lists of a table by those of another.
+fn replace(texts: &mut toml::Table, others: toml::Table) {
+    for (key, value) in others {
+        match (texts.get_mut(&key), value) {
+            (Some(toml::Value::Table(known)), toml::Value::Table(other)) => replace(known, other),
+            (_, value) => {
+                texts.insert(key, value);
+            }
+        }
     }
 }
 

@@ -59,7 +59,7 @@ impl PlantedCall {
 
 /// Generates the traffic of a week, from 0.
 pub(super) fn week(world: &PlantedWorld, week: usize) -> Vec<PlantedTrace> {
-    let texts = WorldTexts::read();
+    let texts = WorldTexts::read(world.wording);
     let mut traces = Vec::new();
     for (at, topic) in texts.topics().enumerate() {
         for session in 0..SESSIONS {

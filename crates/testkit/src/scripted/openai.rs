@@ -3,6 +3,9 @@ use serde_json::{Value, json};
 use super::http::{Asked, ScriptedResponse};
 use super::{Failure, Reply, Tokens};
 
+/// Numbers of a vector.
+const WIDTH: usize = 256;
+
 /// The tool that the model must call, if the request names one.
 pub(super) fn tool(asked: &Value) -> Option<&str> {
     asked["tool_choice"]["function"]["name"].as_str()
@@ -41,13 +44,33 @@ pub(super) fn said(asked: &Asked, reply: &Reply, id: &str) -> ScriptedResponse {
     said.with("x-request-id", format!("req_{id}"))
 }
 
-/// The response to `POST /v1/embeddings`: one vector, for eight tokens.
+/// The response to `POST /v1/embeddings`: of a text always the same vector, of a list those of the
+/// words of each text; for eight tokens.
 pub(super) fn embedding(asked: &Asked) -> ScriptedResponse {
-    let vector = json!({"object": "embedding", "index": 0, "embedding": [0.25, 0.5, 0.75]});
+    let vectors: Vec<Vec<f64>> = match asked.body["input"].as_array() {
+        Some(texts) => texts.iter().map(|text| of_words(text.as_str().unwrap_or(""))).collect(),
+        None => vec![vec![0.25, 0.5, 0.75]],
+    };
+    let row = |(index, vector)| json!({"object": "embedding", "index": index, "embedding": vector});
+    let data: Vec<Value> = vectors.into_iter().enumerate().map(row).collect();
     let usage = json!({"prompt_tokens": 8, "total_tokens": 8});
     let model = &asked.body["model"];
-    let body = json!({"object": "list", "data": [vector], "model": model, "usage": usage});
+    let body = json!({"object": "list", "data": data, "model": model, "usage": usage});
     ScriptedResponse::json(200, &body)
+}
+
+/// Words by a hash, above a part that all texts have alike, as real models have.
+fn of_words(text: &str) -> Vec<f64> {
+    let mut vector = vec![0.5; WIDTH];
+    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 3) {
+        let start = 0xcbf2_9ce4_8422_2325_u64;
+        let hash = word
+            .to_lowercase()
+            .bytes()
+            .fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        vector[usize::try_from(hash % WIDTH as u64).unwrap()] += 1.0;
+    }
+    vector
 }
 
 fn with(head: &Value, rest: &Value) -> Value {

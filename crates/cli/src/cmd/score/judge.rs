@@ -49,6 +49,11 @@ pub(crate) fn dollars(text: &str) -> Result<Money, String> {
 }
 
 impl JudgeArgs {
+    /// One model with a budget.
+    pub(crate) fn of_model(name: &str, max_cost: Option<Money>) -> Self {
+        Self { judge: name.to_owned(), concurrency: 1, max_cost, batch: false, poll: 30 }
+    }
+
     /// How often one looks for the answers of batches, if there are to be any.
     pub(crate) fn batch(&self) -> Option<Duration> {
         self.batch.then(|| Duration::from_secs(self.poll))

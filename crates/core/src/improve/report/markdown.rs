@@ -5,6 +5,7 @@ use super::{
 use crate::improve::events::WeekEvent;
 use crate::improve::priority::PriorityBand;
 use crate::improve::proposal::Proposal;
+use crate::improve::tracking::FadedPattern;
 use crate::review::metrics::WeeklyMetric;
 
 /// The document as Markdown.
@@ -24,6 +25,13 @@ pub(super) fn markdown(report: &FeedbackReport) -> String {
     }
     for (number, proposal) in (1..).zip(&report.proposals) {
         text += &section(number, proposal);
+    }
+    if !report.faded.is_empty() {
+        text += "\n## Earlier proposals\n\n";
+        text += &listed(report.faded.iter().map(FadedPattern::line));
+    }
+    if let Some(model) = &report.model {
+        text += &format!("\nModel: {}\n", escaped(&model.line()));
     }
     text += "\n## Events of the week\n\n";
     text += &listed(report.events.iter().map(WeekEvent::line));

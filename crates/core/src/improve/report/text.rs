@@ -2,9 +2,11 @@ use super::{
     FALSE_ALARMS, FeedbackReport, affected_words, effort_words, files_words, impact_words,
     metric_words, printable, snapshot, trend_words,
 };
+use crate::counted::counted;
 use crate::improve::events::WeekEvent;
 use crate::improve::priority::PriorityBand;
 use crate::improve::proposal::Proposal;
+use crate::improve::tracking::FadedPattern;
 use crate::quality::report::TextDetail;
 use crate::review::metrics::WeeklyMetric;
 use crate::review::weekly::WeeklyMetrics;
@@ -33,10 +35,18 @@ pub(super) fn text(report: &FeedbackReport) -> String {
         text += "\nNo proposals: no pattern has three failed traces of two sessions.\n";
     }
     if report.left_out > 0 {
-        text += &format!("\n{} traces were left out: too many for one report.\n", report.left_out);
+        let left_out = counted(report.left_out, "trace");
+        text += &format!("\nLeft out, because they are too many for one report: {left_out}.\n");
     }
     for (number, proposal) in (1..).zip(&report.proposals) {
         text += &format!("\n{THIN}\n{}", proposal_text(number, proposal));
+    }
+    if !report.faded.is_empty() {
+        let lines: Vec<String> = report.faded.iter().map(FadedPattern::line).collect();
+        text += &format!("\n{THIN}\nEARLIER PROPOSALS\n{THIN}\n{}", listed(&lines));
+    }
+    if let Some(model) = &report.model {
+        text += &format!("\nModel: {}\n", model.line());
     }
     text += &format!("\n{WIDE}\n  EVENTS THIS WEEK\n{}", listed(&event_lines(report)));
     text += &format!("  ({FALSE_ALARMS})\n{WIDE}\n");
