@@ -1,9 +1,11 @@
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::affected::AffectedUsers;
+use super::agent_week::AgentWeek;
 use super::code::{
     CodeFile, CodeLine, find_judge, find_knowledge, find_model, find_prompt, find_registry,
     find_tool,
@@ -27,7 +29,7 @@ const MIN_REVIEWED: usize = 2;
 const MAX_EVIDENCE: usize = 20;
 
 /// How much work a change is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
     Low,
@@ -36,11 +38,20 @@ pub enum Effort {
 }
 
 impl Effort {
-    const fn of(component: Component) -> Self {
+    /// Returns the usual effort of a change of a component.
+    pub const fn of(component: Component) -> Self {
         match component {
             Component::Prompt | Component::Judge => Self::Low,
             Component::Tool => Self::Medium,
             Component::Model | Component::Knowledge => Self::High,
+        }
+    }
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
         }
     }
 
@@ -55,7 +66,7 @@ impl Effort {
 }
 
 /// The share of traffic that a change would improve.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Impact {
     pub value: f64,
     pub interval: [f64; 2],
@@ -64,7 +75,7 @@ pub struct Impact {
 }
 
 /// How a group of failures developed over weeks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Trend {
     New,
@@ -75,7 +86,7 @@ pub enum Trend {
 }
 
 /// A change that somebody should make.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proposal {
     /// The same in every week.
     pub id: String,
@@ -84,6 +95,12 @@ pub struct Proposal {
     pub title: String,
     pub reason: String,
     pub change: String,
+    /// The line to add to the prompt, where the change is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instruction: Option<String>,
+    /// Name of the recorded prompt that it is added to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
     /// The change as a unified diff, where it is an insertion into a file that exists.
     pub diff: Option<String>,
     /// Ids of traces; those that people commented first.
@@ -122,15 +139,23 @@ pub fn sort(proposals: &mut [Proposal]) {
 
 /// Proposes changes, highest priority first.
 pub fn propose(input: ProposalInput<'_>) -> Vec<Proposal> {
+    propose_counted(input).0
+}
+
+/// Proposes changes, highest priority first, and counts all groups of failures of the week: also those
+/// with too little evidence for a proposal.
+pub fn propose_counted(input: ProposalInput<'_>) -> (Vec<Proposal>, AgentWeek) {
     let mut found: Vec<Proposal> = Vec::new();
+    let mut week = AgentWeek::new(input.agent, input.traffic, input.traces);
     for group in groups(input.traces, input.phrases) {
+        week.count(id(input.agent, &group), &group.members, input.traces);
         let Some(proposal) = one(&group, input) else { continue };
         if found.iter().all(|known| known.id != proposal.id) {
             found.push(proposal);
         }
     }
     sort(&mut found);
-    found
+    (found, week)
 }
 
 fn one(group: &FailureGroup, input: ProposalInput<'_>) -> Option<Proposal> {
@@ -164,6 +189,8 @@ fn one(group: &FailureGroup, input: ProposalInput<'_>) -> Option<Proposal> {
         reason: wording::reason(&group.cause),
         change: wording::change(&group.cause, &group.terms, instruction.as_deref()),
         diff: diff.and_then(|(line, instruction)| inserted(line, instruction)),
+        prompt: recorded_prompt(component, &of_week),
+        instruction,
         evidence: of_week.iter().take(MAX_EVIDENCE).map(|trace| trace.id.clone()).collect(),
         failures: of_week.len(),
         affected: AffectedUsers::of(group, input.traces),
@@ -173,6 +200,16 @@ fn one(group: &FailureGroup, input: ProposalInput<'_>) -> Option<Proposal> {
         trend: trend(group, input.traces),
         files: lines.iter().map(CodeLine::cited).collect(),
     })
+}
+
+/// The prompt that most of the traces used, where the change is one of the agent's prompt.
+fn recorded_prompt(component: Component, members: &[&ObservedTrace]) -> Option<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for prompt in members.iter().flat_map(|trace| &trace.prompts) {
+        *counts.entry(prompt).or_default() += 1;
+    }
+    let most = counts.into_iter().max_by_key(|(name, count)| (*count, Reverse(*name)));
+    most.filter(|_| component == Component::Prompt).map(|(name, _)| name.to_owned())
 }
 
 /// The weighted share of the week's traffic. Its fix rate is unknown, so it is the most that a change

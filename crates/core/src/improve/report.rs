@@ -1,5 +1,6 @@
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use super::agent_week::AgentWeek;
 use super::events::WeekEvent;
 use super::proposal::{Effort, Proposal};
 use crate::review::metrics::MetricName;
@@ -11,7 +12,7 @@ const FALSE_ALARMS: &str = "(changes in traffic: at most 1 of 20 quarters has a 
 const THIN: &str = "──────────────────────────────────────────────────────────────";
 
 /// The weekly document.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FeedbackReport {
     /// The first day of the week.
     pub week: String,
@@ -23,11 +24,31 @@ pub struct FeedbackReport {
     pub events: Vec<WeekEvent>,
     /// Traces that were not read because there were too many: the oldest.
     pub left_out: usize,
-    #[serde(skip)]
+    /// Metrics by agent.
+    #[serde(default)]
     pub metrics: Vec<(String, WeeklyMetrics)>,
+    /// Failures by agent and group, from which later weeks measure what a change was worth.
+    #[serde(default)]
+    pub counts: Vec<AgentWeek>,
 }
 
 impl FeedbackReport {
+    /// Returns the part about one agent, which is stored as one document.
+    #[must_use]
+    pub fn of_agent(&self, agent: &str) -> Self {
+        let is_about = |other: &WeekEvent| other.agent.as_deref().is_none_or(|one| one == agent);
+        let proposals = self.proposals.iter().filter(|one| one.agent == agent);
+        Self {
+            week: self.week.clone(),
+            agents: vec![agent.to_owned()],
+            proposals: proposals.cloned().collect(),
+            events: self.events.iter().filter(|event| is_about(event)).cloned().collect(),
+            left_out: self.left_out,
+            metrics: self.metrics.iter().filter(|(name, _)| name == agent).cloned().collect(),
+            counts: self.counts.iter().filter(|week| week.agent == agent).cloned().collect(),
+        }
+    }
+
     /// Returns the text for a terminal.
     pub fn to_text(&self) -> String {
         let mut text = String::new();

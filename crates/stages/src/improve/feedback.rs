@@ -4,7 +4,7 @@ use ratchet_core::calendar::Week;
 use ratchet_core::improve::code::CodeFile;
 use ratchet_core::improve::events::{self, WeekEvent};
 use ratchet_core::improve::phrases::FailurePhrases;
-use ratchet_core::improve::proposal::{ProposalInput, propose, sort};
+use ratchet_core::improve::proposal::{ProposalInput, propose_counted, sort};
 use ratchet_core::improve::report::FeedbackReport;
 use ratchet_core::improve::traffic_events::traffic_events;
 
@@ -45,6 +45,7 @@ pub async fn report(
         events: Vec::new(),
         left_out: 0,
         metrics: Vec::new(),
+        counts: Vec::new(),
     };
     let is_only = found.len() == 1;
     for (agent, of_agent) in &found {
@@ -52,13 +53,15 @@ pub async fn report(
             continue;
         }
         let (traces, traffic) = (&of_agent.traces, of_agent.traffic);
-        report.proposals.extend(propose(ProposalInput {
+        let (proposals, counts) = propose_counted(ProposalInput {
             agent,
             traces,
             traffic,
             code: input.code,
             phrases: input.phrases,
-        }));
+        });
+        report.proposals.extend(proposals);
+        report.counts.push(counts);
         report.left_out += of_agent.left_out;
         // Metrics select by name: traces without one have metrics only where nothing else has.
         if agent.as_str() != UNNAMED || is_only {

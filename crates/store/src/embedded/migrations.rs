@@ -71,4 +71,5 @@ pub(super) const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/catalog/0090_publications.sql"),
     include_str!("migrations/catalog/0094_draws_by_agent.sql"),
     include_str!("migrations/catalog/0096_run_versions.sql"),
+    include_str!("migrations/catalog/0180_proposals.sql"),
 ];

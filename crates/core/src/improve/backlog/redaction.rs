@@ -1,0 +1,39 @@
+use super::{ProposalAction, ProposalContent, Rejection};
+use crate::record::redact::{LimitedRedactor, Redact};
+
+impl Redact for ProposalAction {
+    fn redact(self, rules: &LimitedRedactor<'_>) -> Self {
+        match self {
+            Self::Reject(Rejection { kind, reason }) => {
+                Self::Reject(Rejection { kind, reason: reason.redact(rules) })
+            }
+            Self::Done { note } => Self::Done { note: note.redact(rules) },
+            // Ids by which records are joined.
+            plain @ (Self::Accept
+            | Self::Reopen
+            | Self::Experiment(_)
+            | Self::Gate(_)
+            | Self::Promoted { .. }
+            | Self::RolledBack) => plain,
+        }
+    }
+}
+
+impl Redact for ProposalContent {
+    /// The key stays that of the texts as they were, so that the same proposal has it every week.
+    fn redact(self, rules: &LimitedRedactor<'_>) -> Self {
+        let suggestion = self.suggestion.map(|facts| super::SuggestionFacts {
+            dimension: facts.dimension.redact(rules),
+            ..facts
+        });
+        Self {
+            title: self.title.redact(rules),
+            reason: self.reason.redact(rules),
+            change: self.change.redact(rules),
+            instruction: self.instruction.redact(rules),
+            diff: self.diff.redact(rules),
+            suggestion,
+            ..self
+        }
+    }
+}
