@@ -9,6 +9,7 @@ mod review_metrics;
 mod evaluators;
 mod gates;
 mod promotions;
+mod proposals;
 mod jobs;
 mod agents;
 /// A backup that comes as a stream.

@@ -45,5 +45,7 @@ pub mod traffic_events;
 pub mod topic;
 /// Terms of texts.
 pub mod terms;
+/// What proposals were worth.
+pub mod value;
 /// Texts of changes and causes.
 mod wording;

@@ -54,6 +54,8 @@ mod gates;
 mod targets;
 /// Promotions of agent versions.
 mod promotions;
+/// The backlog of proposals.
+mod proposals;
 /// Weekly quality reports.
 mod reports;
 mod gallery;
@@ -77,7 +79,7 @@ pub use reports::report_document;
 
 /// Paths without a project, which redirect to the viewer's first project. `/metrics` is not among them:
 /// it is for Prometheus.
-const SHORT: [&str; 22] = [
+const SHORT: [&str; 23] = [
     "traces",
     "observations",
     "sessions",
@@ -94,6 +96,7 @@ const SHORT: [&str; 22] = [
     "experiments",
     "gates",
     "promotions",
+    "proposals",
     "prompts",
     "agents",
     "playground",
@@ -141,6 +144,7 @@ pub fn pages(web: Web) -> Router {
         .merge(experiments::routes())
         .merge(gates::routes())
         .merge(promotions::routes())
+        .merge(proposals::routes())
         .merge(reports::routes())
         // Named with its project, so that the error is shown in the project's frame.
         .route("/project/{project}/{*page}", any(not_found))

@@ -7,7 +7,7 @@ use ratchet_core::improve::events::{self, WeekEvent};
 use ratchet_core::improve::phrases::FailurePhrases;
 use ratchet_server::clock::Clock;
 use ratchet_stages::improve::feedback::FeedbackInput;
-use ratchet_stages::improve::{codebase, feedback, repository_log};
+use ratchet_stages::improve::{backlog, codebase, feedback, repository_log};
 use ratchet_stages::review::review_site::ReviewSite;
 use ratchet_stages::review::weekly_metrics;
 use ratchet_stages::score::journal::Journal;
@@ -42,6 +42,10 @@ pub(crate) struct FeedbackArgs {
     incidents: Option<PathBuf>,
     #[command(flatten)]
     target: ScoringArgs,
+    /// Store the documents, one for each agent, and add their proposals to the backlog; published weeks
+    /// stay as they are
+    #[arg(long)]
+    save: bool,
     /// Print Markdown
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
@@ -78,6 +82,11 @@ pub(crate) fn run(args: &FeedbackArgs) -> anyhow::Result<Outcome> {
             }
             let input = FeedbackInput { code: &code, phrases: &phrases, events: &events };
             let report = Box::pin(feedback::report(from, &week, agent, input)).await?;
+            if args.save {
+                let archive = target.reports().await?;
+                let kept = backlog::keep(archive, &report, Clock::System.now()).await?;
+                eprintln!("{kept} proposals are in the backlog; see `ratchet proposals list`");
+            }
             if args.json {
                 print(&(serde_json::to_string_pretty(&report)? + "\n"))?;
             } else if args.markdown {

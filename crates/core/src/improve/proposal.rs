@@ -74,6 +74,17 @@ pub struct Impact {
     pub at_most: bool,
 }
 
+impl Impact {
+    /// Returns the impact with its interval, for people.
+    pub fn text(&self) -> String {
+        let percent = |share: f64| format!("{:.1}%", 100.0 * share);
+        let most = if self.at_most { "at most " } else { "" };
+        let [lower, upper] = self.interval;
+        let value = percent(self.value);
+        format!("{most}+{value} of traffic (95% CI {} to {})", percent(lower), percent(upper))
+    }
+}
+
 /// How a group of failures developed over weeks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

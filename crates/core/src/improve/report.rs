@@ -108,7 +108,7 @@ impl FeedbackReport {
                 "- Evidence: {}\n- Affected: {}\n- Impact: {}\n- Effort: {}\n- Files: {}\n",
                 escaped(&proposal.evidence.join(", ")),
                 escaped(&affected(proposal)),
-                impact(proposal),
+                proposal.impact.text(),
                 effort(proposal.effort),
                 escaped(&files(proposal))
             );
@@ -167,7 +167,7 @@ fn proposal_text(number: usize, proposal: &Proposal) -> String {
         diff_text(proposal),
         shown.join(", "),
         proposal.evidence.len(),
-        impact(proposal),
+        proposal.impact.text(),
         effort(proposal.effort),
     )
 }
@@ -196,18 +196,6 @@ fn files(proposal: &Proposal) -> String {
     } else {
         proposal.files.join(", ")
     }
-}
-
-fn impact(proposal: &Proposal) -> String {
-    let percent = |share: f64| format!("{:.1}%", 100.0 * share);
-    let most = if proposal.impact.at_most { "at most " } else { "" };
-    let [lower, upper] = proposal.impact.interval;
-    format!(
-        "{most}+{} of traffic (95% CI {} to {})",
-        percent(proposal.impact.value),
-        percent(lower),
-        percent(upper)
-    )
 }
 
 const fn effort(effort: Effort) -> &'static str {

@@ -8,6 +8,7 @@ use ratchet_core::improve::proposal::{ProposalInput, propose_counted, sort};
 use ratchet_core::improve::report::FeedbackReport;
 use ratchet_core::improve::traffic_events::traffic_events;
 
+use super::backlog;
 use super::failure_source::{AgentNames, AgentTraces, UNNAMED, WeekRecords, collect};
 use super::traffic_sample::sample;
 use super::week_events::recorded;
@@ -71,10 +72,22 @@ pub async fn report(
         }
         report.agents.push(agent.clone());
     }
+    expect_gains(site, &mut report).await?;
     sort(&mut report.proposals);
     let read = (&records, &found, input);
     report.events = week_events((source, site), week, (agent, &names), read).await?;
     Ok(report)
+}
+
+/// Multiplies impacts by the share that earlier changes fixed, once it is known.
+async fn expect_gains(site: &ReviewSite, report: &mut FeedbackReport) -> ReviewSiteResult<()> {
+    let worth = backlog::value(&site.catalog, &site.project).await?;
+    let Some(rate) = worth.fix_rate else { return Ok(()) };
+    for proposal in &mut report.proposals {
+        proposal.impact = proposal.impact.with_fix_rate(&rate);
+        proposal.priority = proposal.impact.value / proposal.effort.number();
+    }
+    Ok(())
 }
 
 /// What happened in the week, by time, then what was computed from its traffic.

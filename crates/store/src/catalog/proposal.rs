@@ -222,7 +222,12 @@ pub(super) fn track(
     );
     let known = tx.one(&newest, &[project.into(), (&found.key).into()], read)?;
     let Some(mut known) = known else {
-        return insert(tx, project, (found.key.clone(), found), (week, now));
+        // Those of quality reports have ids with their first week, as their pages always had.
+        let id = match found.source {
+            ProposalSource::WeeklyReport => format!("{}-{week}", found.key),
+            _ => found.key.clone(),
+        };
+        return insert(tx, project, (id, found), (week, now));
     };
     if is_back(&known, found, week) {
         let sql = "SELECT COUNT(*) FROM proposal WHERE project = $1 AND proposal_key = $2";
@@ -411,3 +416,6 @@ impl FromColumn for ProposalState {
         Self::parse(&String::from_column(value)?)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -67,6 +67,8 @@ mod matrix;
 mod quarter;
 /// A version on its way to production, and back.
 mod promotions;
+/// The backlog, as people decide on it in their browsers.
+mod proposals;
 mod roles;
 /// Forms that come slowly or never.
 mod slow_forms;
