@@ -30,7 +30,7 @@ pub(crate) async fn save(
     let saved = backlog::save((&store.catalog, project), &earlier, now).await?;
     for agent in &earlier.agents {
         let which = (agent.clone(), earlier.week.clone());
-        store.catalog.publish_feedback(project.clone(), which, now).await?;
+        store.catalog.publish_feedback_report(project.clone(), which, now).await?;
     }
     let first_one = earlier.proposals.first().map(|proposal| proposal.id.clone());
     let tracked = saved.into_iter().flat_map(|saved| saved.proposals);

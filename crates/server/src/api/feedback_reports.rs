@@ -157,7 +157,7 @@ pub(super) async fn save(
     own_project(&caller, &project)?;
     check((&agent, &week), &report)?;
     let new = NewFeedback { agent, report, proposals: Vec::new() };
-    let saved = caller.catalog(&app).save_feedback(project, new, app.clock.now()).await?;
+    let saved = caller.catalog(&app).save_feedback_report(project, new, app.clock.now()).await?;
     let effect = match saved.effect {
         FeedbackEffect::Made => "made",
         FeedbackEffect::Changed => "changed",
@@ -189,7 +189,7 @@ pub(super) async fn publish(
     let project: ProjectId = project_id(&project)?;
     own_project(&caller, &project)?;
     let (catalog, now) = (caller.catalog(&app), app.clock.now());
-    Ok(Json(view(catalog.publish_feedback(project, (agent, week), now).await?)))
+    Ok(Json(view(catalog.publish_feedback_report(project, (agent, week), now).await?)))
 }
 
 /// Checks that a document matches its URL, and is of the size that documents have.

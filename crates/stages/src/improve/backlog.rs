@@ -42,7 +42,7 @@ pub async fn save(
     for agent in &report.agents {
         let (agent, report) = (agent.clone(), report.of_agent(agent));
         let new = NewFeedback { agent, report, proposals: Vec::new() };
-        saved.push(catalog.save_feedback(project.clone(), new, now).await?);
+        saved.push(catalog.save_feedback_report(project.clone(), new, now).await?);
     }
     Ok(saved)
 }

@@ -11,24 +11,6 @@ use crate::{StoreError, StoreResult};
 
 /// Maximum number of listed documents: ten agents over two years.
 const MAX_REPORTS: u64 = 1_040;
-/// Keys of a document whose values are ids, or words of ours.
-const IDS: [&str; 14] = [
-    "id",
-    "week",
-    "agent",
-    "agents",
-    "evidence",
-    "files",
-    "component",
-    "effort",
-    "trend",
-    "prompt",
-    "at",
-    "kind",
-    "name",
-    "standing",
-];
-
 /// A stored weekly document of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredFeedback {
@@ -72,9 +54,8 @@ pub struct SavedFeedback {
 
 impl Redact for NewFeedback {
     fn redact(self, rules: &LimitedRedactor<'_>) -> Self {
-        let document = serde_json::to_value(&self.report).unwrap_or_default();
-        let report = serde_json::from_value(rules.texts(document, &IDS)).unwrap_or(self.report);
-        Self { report, proposals: self.proposals.redact(rules), ..self }
+        let (report, proposals) = (self.report.redact(rules), self.proposals.redact(rules));
+        Self { report, proposals, ..self }
     }
 }
 
@@ -88,7 +69,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn save_feedback(
+    pub async fn save_feedback_report(
         &self,
         project: ProjectId,
         new: NewFeedback,
@@ -115,7 +96,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if there is no such document.
-    pub async fn publish_feedback(
+    pub async fn publish_feedback_report(
         &self,
         project: ProjectId,
         (agent, week): (String, String),

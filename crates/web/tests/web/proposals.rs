@@ -62,7 +62,7 @@ async fn site() -> Site {
         counts: Vec::new(),
     };
     let new = NewFeedback { agent: "desk".to_owned(), report, proposals: Vec::new() };
-    catalog.save_feedback(id("shop"), new, site.now()).await.unwrap();
+    catalog.save_feedback_report(id("shop"), new, site.now()).await.unwrap();
     site.person(MEMBER, Role::Member).await;
     site.person(VIEWER, Role::Viewer).await;
     site

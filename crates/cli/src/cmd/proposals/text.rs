@@ -23,9 +23,9 @@ pub(super) fn list(found: &ProposalsView) -> String {
     let rows: Vec<_> = found.proposals.iter().map(row).collect();
     let header = ["ID", "STATE", "COMPONENT", "AGENT", "IMPACT", "EFFORT", "TITLE"];
     let listed = table(header, &rows);
-    match found.total - rows.len() as u64 {
-        0 => listed,
-        more => format!("{listed}{more} more; see --page\n"),
+    match found.total > rows.len() as u64 {
+        false => listed,
+        true => format!("{listed}{} of {}; see --page\n", rows.len(), found.total),
     }
 }
 

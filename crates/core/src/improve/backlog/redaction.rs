@@ -1,4 +1,7 @@
 use super::{ProposalAction, ProposalContent, Rejection};
+use crate::improve::events::WeekEvent;
+use crate::improve::proposal::Proposal;
+use crate::improve::report::FeedbackReport;
 use crate::record::redact::{LimitedRedactor, Redact};
 
 impl Redact for ProposalAction {
@@ -33,6 +36,26 @@ impl Redact for ProposalContent {
             instruction: self.instruction.redact(rules),
             diff: self.diff.redact(rules),
             suggestion,
+            ..self
+        }
+    }
+}
+
+impl Redact for FeedbackReport {
+    /// Ids by which records are joined, and numbers, stay.
+    fn redact(self, rules: &LimitedRedactor<'_>) -> Self {
+        let event = |event: WeekEvent| WeekEvent { text: event.text.redact(rules), ..event };
+        let proposal = |proposal: Proposal| Proposal {
+            title: proposal.title.redact(rules),
+            reason: proposal.reason.redact(rules),
+            change: proposal.change.redact(rules),
+            instruction: proposal.instruction.redact(rules),
+            diff: proposal.diff.redact(rules),
+            ..proposal
+        };
+        Self {
+            events: self.events.into_iter().map(event).collect(),
+            proposals: self.proposals.into_iter().map(proposal).collect(),
             ..self
         }
     }

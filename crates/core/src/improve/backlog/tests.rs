@@ -10,7 +10,7 @@ fn version() -> impl Strategy<Value = Option<PromptVersion>> {
 fn action() -> impl Strategy<Value = ProposalAction> {
     let verdict =
         prop_oneof![Just(Verdict::Pass), Just(Verdict::Block), Just(Verdict::Inconclusive)];
-    let link = (0..3, verdict).prop_map(|(gate, verdict)| GateLink {
+    let link = (0..3_u8, verdict).prop_map(|(gate, verdict): (u8, Verdict)| GateLink {
         gate: gate.to_string(),
         dataset: "d".to_owned(),
         run: "r".to_owned(),

@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
@@ -152,11 +152,9 @@ fn controls(
     let mut found = Vec::new();
     for agent in agents {
         let sides = Sides::of(agent, at, weeks);
-        let mut ids: BTreeMap<&str, ()> = BTreeMap::new();
-        for group in sides.before.iter().flat_map(|week| &week.groups) {
-            ids.insert(&group.id, ());
-        }
-        for id in ids.into_keys().filter(|id| !touched.contains(id)) {
+        let groups = sides.before.iter().flat_map(|week| &week.groups);
+        let ids: BTreeSet<&str> = groups.map(|group| group.id.as_str()).collect();
+        for id in ids.difference(&touched) {
             let pair = share_of(id, &sides.before).zip(share_of(id, &sides.after));
             found.extend(pair.filter(|(before, _)| before.failures >= MIN_FAILURES));
         }

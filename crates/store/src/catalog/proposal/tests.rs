@@ -70,7 +70,8 @@ impl Backlog {
         day: &str,
     ) -> (FeedbackEffect, Vec<StoredProposal>) {
         let new = NewFeedback { agent: "desk".to_owned(), report, proposals: Vec::new() };
-        let saved = self.catalog.save_feedback(self.project.clone(), new, at(day)).await.unwrap();
+        let saved =
+            self.catalog.save_feedback_report(self.project.clone(), new, at(day)).await.unwrap();
         (saved.effect, saved.proposals)
     }
 
@@ -164,7 +165,7 @@ async fn a_published_week_stays_as_it_is() {
     let project = backlog.project.clone();
     let published = backlog
         .catalog
-        .publish_feedback(project.clone(), which.clone(), at("10-12"))
+        .publish_feedback_report(project.clone(), which.clone(), at("10-12"))
         .await
         .unwrap();
     assert_eq!(published.published_at, Some(at("10-12")));
@@ -173,10 +174,10 @@ async fn a_published_week_stays_as_it_is() {
     let stored = backlog.catalog.feedback_report(project.clone(), which.clone()).await.unwrap();
     assert_eq!(stored.unwrap().report, document("2026-10-04", 3));
     let again =
-        backlog.catalog.publish_feedback(project.clone(), which, at("10-20")).await.unwrap();
+        backlog.catalog.publish_feedback_report(project.clone(), which, at("10-20")).await.unwrap();
     assert_eq!(again.published_at, Some(at("10-12")));
     let missing = ("desk".to_owned(), "2026-11-01".to_owned());
-    let missing = backlog.catalog.publish_feedback(project, missing, at("10-20")).await;
+    let missing = backlog.catalog.publish_feedback_report(project, missing, at("10-20")).await;
     assert!(matches!(missing, Err(StoreError::NotFound(_))));
 }
 

@@ -104,15 +104,15 @@ fn lifts(ctx: &RequestContext, found: &[ProposalLift]) -> Markup {
         Column::wide("Lift (95% CI)"),
         Column::number("Controls"),
     ];
-    let share = |value: Option<f64>| html! { (value.map_or_else(|| "–".to_owned(), share)) };
+    let shown = |value: Option<f64>| html! { (value.map_or_else(|| "–".to_owned(), share)) };
     let row = |one: &ProposalLift| Row {
         id: format!("lift-{}", one.id),
         link: Some(ctx.to(&["proposals", &one.id])),
         cells: vec![
             html! { bdi { (elide(&one.title, 2 * NAME)) } },
-            share(one.before),
-            share(one.expected),
-            share(one.after),
+            shown(one.before),
+            shown(one.expected),
+            shown(one.after),
             html! { (lift(one)) },
             html! { (one.controls) },
         ],
