@@ -88,7 +88,7 @@ async fn the_board_says_what_it_is_worth_and_on_what_evidence() {
     assert!(!board.text.contains("/accept"), "a viewer has no buttons");
     eve.post(&format!("{BOARD}/p-prompt/accept"), &[]).await.check(403, "member or owner");
     // The home page says what waits.
-    eve.get("/project/shop").await.check(200, "2 waiting for a decision");
+    eve.get("/project/shop?agent=desk").await.check(200, "2 waiting for a decision");
 }
 
 #[tokio::test]
