@@ -12,8 +12,8 @@ mod status;
 
 pub use content::{ProposalContent, ProposalSource, SuggestionFacts};
 pub use status::{
-    GateLink, PromptVersion, ProposalAction, ProposalMove, ProposalRefused, ProposalState,
-    ProposalStatus, Rejection, RejectionKind,
+    GateLink, PromptVersion, ProposalAction, ProposalMove, ProposalRefused, ProposalRejection,
+    ProposalState, ProposalStatus, RejectionKind,
 };
 
 #[cfg(test)]

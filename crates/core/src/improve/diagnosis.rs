@@ -1,10 +1,10 @@
+use serde::{Deserialize, Serialize};
+
 use super::features::GroupFeatures;
 use super::phrases::Blame;
 
 /// The component that a proposal changes.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Component {
     Prompt,

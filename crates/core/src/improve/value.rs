@@ -19,7 +19,7 @@ pub use lift::ProposalLift;
 
 /// Acceptance below which the diagnoses need to be looked at.
 pub const ENOUGH_ACCEPTED: f64 = 0.5;
-/// Decisions, and closed proposals with a lift, from which on rates are told.
+/// Decisions, and closed proposals with a lift, from which on there are rates.
 pub const MIN_CLOSED: usize = 5;
 /// Rejections that are listed for a component.
 const MAX_MISSES: usize = 5;
@@ -47,7 +47,7 @@ pub struct ProposalHistory {
 
 /// A share, or a mean of days, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Figure {
+pub struct ValueFigure {
     pub value: f64,
     /// 95% confidence interval; `None` if there are too few.
     pub interval: Option<[f64; 2]>,
@@ -66,7 +66,7 @@ pub struct DiagnosisValue {
 }
 
 /// Which share of what it addresses a change fixes: from closed proposals.
-pub type FixRate = Figure;
+pub type FixRate = ValueFigure;
 
 /// What the proposals of a project were worth.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -76,14 +76,14 @@ pub struct ProposalValue {
     /// Accepted or rejected.
     pub decided: usize,
     /// Of those that were decided.
-    pub acceptance: Option<Figure>,
+    pub acceptance: Option<ValueFigure>,
     /// Wrong or unhelpful, of those that were decided; also those that were promoted and changed
     /// nothing.
-    pub false_positives: Option<Figure>,
+    pub false_positives: Option<ValueFigure>,
     /// Mean days from proposal to decision.
-    pub days_to_decision: Option<Figure>,
+    pub days_to_decision: Option<ValueFigure>,
     /// Mean days from proposal to experiment.
-    pub days_to_experiment: Option<Figure>,
+    pub days_to_experiment: Option<ValueFigure>,
     /// Promoted proposals, newest first.
     pub lifts: Vec<ProposalLift>,
     /// `None` before five closed proposals with a measured lift.
@@ -145,12 +145,12 @@ fn is_false_positive(one: &ProposalHistory, lifts: &[ProposalLift]) -> bool {
     is_rejected || has_no_lift
 }
 
-fn of_share(count: usize, of: usize) -> Option<Figure> {
+fn of_share(count: usize, of: usize) -> Option<ValueFigure> {
     share(count as u64, of as u64).map(figure)
 }
 
-fn figure(estimate: Estimate) -> Figure {
-    Figure {
+fn figure(estimate: Estimate) -> ValueFigure {
+    ValueFigure {
         value: estimate.value,
         interval: estimate.interval.map(|interval| [interval.lower, interval.upper]),
         n: usize::try_from(estimate.n).unwrap_or(usize::MAX),
@@ -160,7 +160,7 @@ fn figure(estimate: Estimate) -> Figure {
 fn days(
     histories: &[ProposalHistory],
     end: impl Fn(&ProposalHistory) -> Option<Timestamp>,
-) -> Option<Figure> {
+) -> Option<ValueFigure> {
     #[expect(clippy::cast_precision_loss, reason = "a duration")]
     let passed = |one: &ProposalHistory| Some(end(one)?.since(one.created_at) as f64 / DAY);
     let values: Vec<f64> = histories.iter().filter_map(passed).map(|days| days.max(0.0)).collect();

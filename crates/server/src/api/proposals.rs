@@ -2,8 +2,8 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::Uri;
 use ratchet_core::improve::backlog::{
-    GateLink, PromptVersion, ProposalAction, ProposalContent, ProposalRefused, ProposalSource,
-    ProposalState, Rejection, RejectionKind,
+    GateLink, PromptVersion, ProposalAction, ProposalContent, ProposalRefused, ProposalRejection,
+    ProposalSource, ProposalState, RejectionKind,
 };
 use ratchet_core::improve::diagnosis::Component;
 use ratchet_core::improve::value::ProposalValue;
@@ -56,7 +56,7 @@ pub struct ProposalView {
     pub promotion: Option<String>,
     /// Why it was rejected; null if it was not.
     #[schema(value_type = Option<Object>)]
-    pub rejection: Option<Rejection>,
+    pub rejection: Option<ProposalRejection>,
     /// First day of the week that showed it first.
     pub first_week: String,
     /// First day of the week that showed it last.
@@ -207,7 +207,7 @@ impl ProposalActionRequest {
                     ApiError::Invalid("kind: must be wrong, unhelpful or declined".to_owned())
                 })?;
                 let reason = reason.unwrap_or_default();
-                Ok(ProposalAction::Reject(Rejection { kind, reason }))
+                Ok(ProposalAction::Reject(ProposalRejection { kind, reason }))
             }
             _ => {
                 let why = "action: must be accept, reject, reopen, experiment or done";

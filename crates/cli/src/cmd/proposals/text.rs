@@ -1,4 +1,4 @@
-use ratchet_core::improve::value::{Figure, MIN_CLOSED, ProposalLift, ProposalValue};
+use ratchet_core::improve::value::{MIN_CLOSED, ProposalLift, ProposalValue, ValueFigure};
 use ratchet_server::api::proposals::{ProposalView, ProposalsView};
 
 use crate::print::{one_line, table, without_control_characters};
@@ -104,24 +104,25 @@ pub(super) fn value(found: &ProposalValue) -> String {
         text += "Fewer than half are accepted: look at the diagnoses that miss.\n";
     }
     for one in &found.diagnoses {
-        let (name, misses) = (one.component.as_str(), one.misses.join("; "));
-        text += &one_line(&format!(
-            "  {name}: {} accepted, {} rejected, {} false positives{}{misses}",
+        let misses: Vec<String> = one.misses.iter().map(|miss| one_line(miss)).collect();
+        text += &format!(
+            "  {}: {} accepted, {} rejected, {} false positives{}{}\n",
+            one.component.as_str(),
             one.accepted,
             one.rejected,
             one.false_positives,
             if misses.is_empty() { "" } else { ": " },
-        ));
-        text.push('\n');
+            misses.join("; "),
+        );
     }
     for lift in &found.lifts {
-        text += &one_line(&lift_line(lift));
+        text += &lift_line(lift);
         text.push('\n');
     }
     text
 }
 
-fn number(title: &str, found: Option<&Figure>, shown: impl Fn(f64) -> String) -> String {
+fn number(title: &str, found: Option<&ValueFigure>, shown: impl Fn(f64) -> String) -> String {
     let Some(found) = found else { return format!("{title}: cannot tell yet\n") };
     let interval = found
         .interval
@@ -131,7 +132,7 @@ fn number(title: &str, found: Option<&Figure>, shown: impl Fn(f64) -> String) ->
 }
 
 fn lift_line(lift: &ProposalLift) -> String {
-    let title = &lift.title;
+    let title = one_line(&lift.title);
     match (lift.lift, lift.interval) {
         (Some(value), Some([lower, upper])) => format!(
             "Lift of {title}: {:+.1}% of traffic (95% CI {:+.1}% to {:+.1}%, {} untouched groups)",

@@ -1,4 +1,4 @@
-use super::{ProposalAction, ProposalContent, Rejection};
+use super::{ProposalAction, ProposalContent, ProposalRejection};
 use crate::improve::events::WeekEvent;
 use crate::improve::proposal::Proposal;
 use crate::improve::report::FeedbackReport;
@@ -7,8 +7,8 @@ use crate::record::redact::{LimitedRedactor, Redact};
 impl Redact for ProposalAction {
     fn redact(self, rules: &LimitedRedactor<'_>) -> Self {
         match self {
-            Self::Reject(Rejection { kind, reason }) => {
-                Self::Reject(Rejection { kind, reason: reason.redact(rules) })
+            Self::Reject(ProposalRejection { kind, reason }) => {
+                Self::Reject(ProposalRejection { kind, reason: reason.redact(rules) })
             }
             Self::Done { note } => Self::Done { note: note.redact(rules) },
             // Ids by which records are joined.

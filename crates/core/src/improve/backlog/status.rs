@@ -115,7 +115,7 @@ impl RejectionKind {
 
 /// A rejection, by a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rejection {
+pub struct ProposalRejection {
     pub kind: RejectionKind,
     pub reason: String,
 }
@@ -151,7 +151,7 @@ pub struct ProposalStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub promotion: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rejection: Option<Rejection>,
+    pub rejection: Option<ProposalRejection>,
 }
 
 impl Default for ProposalStatus {
@@ -165,7 +165,7 @@ impl Default for ProposalStatus {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProposalAction {
     Accept,
-    Reject(Rejection),
+    Reject(ProposalRejection),
     /// A rejected, accepted or applied proposal is undecided again.
     Reopen,
     /// A person opened the experiment with this prompt version; `None` where the change is not in a
@@ -256,7 +256,7 @@ impl ProposalStatus {
         Ok(None)
     }
 
-    fn reject(&mut self, rejection: Rejection) -> Result<Option<String>, ProposalRefused> {
+    fn reject(&mut self, rejection: ProposalRejection) -> Result<Option<String>, ProposalRefused> {
         let reason = checked("reason", &rejection.reason)?;
         if reason.is_empty() {
             let problem = "say why; the reason is shown where the same is proposed again";
@@ -269,7 +269,7 @@ impl ProposalStatus {
         }
         let note = format!("{}: {reason}", rejection.kind.title());
         self.state = ProposalState::Rejected;
-        self.rejection = Some(Rejection { reason, ..rejection });
+        self.rejection = Some(ProposalRejection { reason, ..rejection });
         Ok(Some(note))
     }
 

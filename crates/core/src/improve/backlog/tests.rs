@@ -17,7 +17,7 @@ fn action() -> impl Strategy<Value = ProposalAction> {
         verdict,
     });
     let rejection = (prop::sample::select(RejectionKind::ALL.to_vec()), "[ a-z]{0,5}")
-        .prop_map(|(kind, reason)| Rejection { kind, reason });
+        .prop_map(|(kind, reason)| ProposalRejection { kind, reason });
     prop_oneof![
         Just(ProposalAction::Accept),
         rejection.prop_map(ProposalAction::Reject),
@@ -48,7 +48,7 @@ proptest! {
             let before = status.clone();
             let result = status.apply(action.clone());
             let (was, now) = (before.state, status.state);
-            // A refusal and nothing to do change nothing; a move is told as it was.
+            // A refusal and nothing to do change nothing; a move is reported as it was.
             match &result {
                 Err(_) => prop_assert!(is_by_person(&action)),
                 Ok(Some(moved)) => prop_assert_eq!((moved.from, moved.to), (was, now)),
@@ -88,7 +88,7 @@ proptest! {
             drop(status.apply(action));
         }
         for choice in status.choices() {
-            let rejection = Rejection { kind: RejectionKind::Wrong, reason: "x".to_owned() };
+            let rejection = ProposalRejection { kind: RejectionKind::Wrong, reason: "x".to_owned() };
             let action = match *choice {
                 "accept" => ProposalAction::Accept,
                 "reject" => ProposalAction::Reject(rejection),
@@ -116,10 +116,10 @@ fn words_are_read_as_they_are_written() {
 
 #[test]
 fn a_rejection_needs_a_reason_and_says_which_field() {
-    let rejection = Rejection { kind: RejectionKind::Wrong, reason: " \n".to_owned() };
+    let rejection = ProposalRejection { kind: RejectionKind::Wrong, reason: " \n".to_owned() };
     let refused = ProposalStatus::default().apply(ProposalAction::Reject(rejection));
     assert!(refused.unwrap_err().to_string().starts_with("reason: "));
-    let long = Rejection { kind: RejectionKind::Wrong, reason: "x".repeat(1_001) };
+    let long = ProposalRejection { kind: RejectionKind::Wrong, reason: "x".repeat(1_001) };
     let refused = ProposalStatus::default().apply(ProposalAction::Reject(long));
     assert_eq!(refused.unwrap_err().to_string(), "reason: at most 1000 characters");
 }

@@ -46,12 +46,12 @@ pub struct ProposalLift {
 }
 
 /// Weeks on both sides of a moment.
-struct Sides<'a> {
+struct LiftSides<'a> {
     before: Vec<&'a AgentWeek>,
     after: Vec<&'a AgentWeek>,
 }
 
-impl<'a> Sides<'a> {
+impl<'a> LiftSides<'a> {
     /// The nearest whole weeks of an agent that somebody reviewed.
     fn of(agent: &str, at: Timestamp, weeks: &'a [(String, AgentWeek)]) -> Self {
         let is_known = |week: &AgentWeek| week.reviewed > 0 && week.traffic > 0;
@@ -106,7 +106,7 @@ pub(super) fn of(
 ) -> Option<ProposalLift> {
     let at = one.promoted_at.filter(|_| one.status.state == ProposalState::Promoted)?;
     let agent = one.agent.as_deref()?;
-    let sides = Sides::of(agent, at, weeks);
+    let sides = LiftSides::of(agent, at, weeks);
     let (before, after) = (share_of(&one.key, &sides.before), share_of(&one.key, &sides.after));
     let mut lift = ProposalLift {
         id: one.id.clone(),
@@ -151,7 +151,7 @@ fn controls(
     let agents: BTreeSet<&str> = weeks.iter().map(|(_, week)| week.agent.as_str()).collect();
     let mut found = Vec::new();
     for agent in agents {
-        let sides = Sides::of(agent, at, weeks);
+        let sides = LiftSides::of(agent, at, weeks);
         let groups = sides.before.iter().flat_map(|week| &week.groups);
         let ids: BTreeSet<&str> = groups.map(|group| group.id.as_str()).collect();
         for id in ids.difference(&touched) {

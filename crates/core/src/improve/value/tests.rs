@@ -1,10 +1,10 @@
 use super::*;
 use crate::improve::agent_week::GroupCount;
-use crate::improve::backlog::{ProposalState, Rejection, RejectionKind};
+use crate::improve::backlog::{ProposalRejection, ProposalState, RejectionKind};
 
 fn history(id: &str, state: ProposalState) -> ProposalHistory {
     let at = |day: &str| Some(Timestamp::parse(&format!("2026-{day}T00:00:00Z")).unwrap());
-    let rejection = Rejection { kind: RejectionKind::Wrong, reason: "not so".to_owned() };
+    let rejection = ProposalRejection { kind: RejectionKind::Wrong, reason: "not so".to_owned() };
     ProposalHistory {
         id: id.to_owned(),
         key: id.to_owned(),
@@ -105,7 +105,7 @@ impl Draws {
 #[test]
 fn what_shrinks_by_itself_is_no_lift() {
     let mut draws = Draws(7);
-    let (mut covered, mut told, mut sum) = (0, 0, 0.0);
+    let (mut covered, mut measured, mut sum) = (0, 0, 0.0);
     for _ in 0..400 {
         let names: Vec<String> = (0..12).map(|n| format!("g{n}")).collect();
         let before: Vec<(&str, u32)> =
@@ -118,12 +118,12 @@ fn what_shrinks_by_itself_is_no_lift() {
         let weeks = [week("2026-09-27", &before), week("2026-10-11", &after)];
         let found = value(&all, &weeks);
         let Some([lower, upper]) = found.lifts[0].interval else { continue };
-        told += 1;
+        measured += 1;
         sum += found.lifts[0].lift.unwrap();
         covered += u32::from(lower <= 0.0 && upper >= 0.0);
     }
-    assert!(told > 300, "{told}");
-    assert!(f64::from(covered) / f64::from(told) > 0.93, "{covered} of {told}");
-    let bias = sum / f64::from(told);
+    assert!(measured > 300, "{measured}");
+    assert!(f64::from(covered) / f64::from(measured) > 0.93, "{covered} of {measured}");
+    let bias = sum / f64::from(measured);
     assert!(bias.abs() < 0.000_5, "{bias}");
 }

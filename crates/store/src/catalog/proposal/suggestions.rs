@@ -1,5 +1,5 @@
 use ratchet_core::improve::backlog::{
-    ProposalAction, ProposalSource, ProposalState, Rejection, RejectionKind,
+    ProposalAction, ProposalRejection, ProposalSource, ProposalState, RejectionKind,
 };
 use ratchet_core::quality::suggestion::{Progress, Suggestion};
 use ratchet_core::time::Timestamp;
@@ -109,7 +109,7 @@ fn actions(is: Progress, to: Progress) -> Vec<ProposalAction> {
         Progress::Accepted => vec![ProposalAction::Accept],
         Progress::Done if is == Progress::Open => vec![ProposalAction::Accept, done],
         Progress::Done => vec![done],
-        Progress::Dismissed => vec![ProposalAction::Reject(Rejection {
+        Progress::Dismissed => vec![ProposalAction::Reject(ProposalRejection {
             kind: RejectionKind::Declined,
             reason: DISMISSED.to_owned(),
         })],

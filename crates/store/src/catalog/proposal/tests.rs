@@ -151,7 +151,7 @@ async fn a_rejected_proposal_stays_rejected_when_it_is_found_again() {
     let backlog = Backlog::open().await;
     backlog.save(document("2026-10-04", 3), "10-11").await;
     let (kind, reason) = (ratchet_core::improve::backlog::RejectionKind::Wrong, "no".to_owned());
-    let rejection = ratchet_core::improve::backlog::Rejection { kind, reason };
+    let rejection = ratchet_core::improve::backlog::ProposalRejection { kind, reason };
     backlog.act(ProposalAction::Reject(rejection), "10-12").await;
     let (_, again) = backlog.save(document("2026-10-11", 9), "10-18").await;
     assert_eq!((again.len(), again[0].status.state), (1, ProposalState::Rejected));

@@ -2,7 +2,9 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use ratchet_core::improve::backlog::{ProposalAction, ProposalRefused, Rejection, RejectionKind};
+use ratchet_core::improve::backlog::{
+    ProposalAction, ProposalRefused, ProposalRejection, RejectionKind,
+};
 use ratchet_stages::improve::backlog::{self, BacklogError};
 use ratchet_store::catalog::StoredProposal;
 
@@ -13,7 +15,7 @@ use crate::request_context::RequestContext;
 use crate::web::Web;
 
 /// An action that was refused, with what was entered.
-pub(super) struct RefusedAction {
+pub(super) struct RefusedDecision {
     pub(super) action: String,
     pub(super) reason: String,
     pub(super) why: String,
@@ -50,7 +52,7 @@ pub(super) fn quick(ctx: &RequestContext, stored: &StoredProposal) -> Markup {
 pub(super) fn all(
     ctx: &RequestContext,
     stored: &StoredProposal,
-    refused: Option<&RefusedAction>,
+    refused: Option<&RefusedDecision>,
 ) -> Markup {
     html! {
         @if let Some(refused) = refused { p.problem role="alert" { bdi { (refused.why) } } }
@@ -102,7 +104,7 @@ fn experiment(ctx: &RequestContext, stored: &StoredProposal) -> Markup {
 fn rejection(
     ctx: &RequestContext,
     stored: &StoredProposal,
-    refused: Option<&RefusedAction>,
+    refused: Option<&RefusedDecision>,
 ) -> Markup {
     let refused = refused.filter(|refused| refused.action == "reject");
     let reason = format!("reason-{}", stored.id);
@@ -142,7 +144,7 @@ pub(super) async fn act(
         "reject" => {
             let kind = form.get("kind").and_then(RejectionKind::parse);
             let kind = kind.unwrap_or(RejectionKind::Declined);
-            Some(ProposalAction::Reject(Rejection { kind, reason: reason.clone() }))
+            Some(ProposalAction::Reject(ProposalRejection { kind, reason: reason.clone() }))
         }
         "experiment" => None,
         _ => return Err(PageError::not_there("action")),
@@ -168,7 +170,7 @@ pub(super) async fn act(
                 BacklogError::Refused(ProposalRefused::State { .. }) => StatusCode::CONFLICT,
                 _ => StatusCode::UNPROCESSABLE_ENTITY,
             };
-            let refused = RefusedAction { action, reason, why: error.to_string() };
+            let refused = RefusedDecision { action, reason, why: error.to_string() };
             let page = one::shown(&web, &ctx, (&id, Some(&refused))).await?;
             Ok((status, page).into_response())
         }

@@ -4,7 +4,7 @@ use ratchet_core::improve::backlog::{ProposalSource, ProposalState};
 use ratchet_core::record::limit::elide;
 use ratchet_store::catalog::{ProposalStep, StoredProposal};
 
-use super::actions::{self, RefusedAction};
+use super::actions::{self, RefusedDecision};
 use super::{NAME, TEXT, card, state};
 use crate::components::{copy, figure, toast};
 use crate::frame::{Page, Section};
@@ -24,7 +24,7 @@ pub(super) async fn show(
 pub(super) async fn shown(
     web: &Web,
     ctx: &RequestContext,
-    (id, refused): (&str, Option<&RefusedAction>),
+    (id, refused): (&str, Option<&RefusedDecision>),
 ) -> PageResult<Markup> {
     let stored = web.store.catalog.proposal(ctx.project_id(), id.to_owned()).await?;
     let mut page = Page::new(Section::Proposals, elide(&stored.content.title, 2 * NAME));

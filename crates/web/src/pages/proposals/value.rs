@@ -1,6 +1,6 @@
 use maud::{Markup, html};
 use ratchet_core::improve::value::{
-    DiagnosisValue, Figure, MIN_CLOSED, ProposalLift, ProposalValue,
+    DiagnosisValue, MIN_CLOSED, ProposalLift, ProposalValue, ValueFigure,
 };
 use ratchet_core::record::limit::elide;
 
@@ -49,7 +49,12 @@ fn days(value: f64) -> String {
     format!("{value:.1}")
 }
 
-fn number(title: &str, found: Option<&Figure>, shown: impl Fn(f64) -> String, of: &str) -> Markup {
+fn number(
+    title: &str,
+    found: Option<&ValueFigure>,
+    shown: impl Fn(f64) -> String,
+    of: &str,
+) -> Markup {
     html! {
         div { dt { (title) } dd {
             @match found {
