@@ -10,6 +10,7 @@ mod evaluators;
 mod gates;
 mod promotions;
 mod ab_tests;
+mod proposals;
 mod jobs;
 mod agents;
 /// A backup that comes as a stream.

@@ -6,6 +6,8 @@ pub(crate) mod demo;
 pub(crate) mod week;
 /// `ratchet feedback`
 pub(crate) mod feedback;
+/// `ratchet proposals`
+pub(crate) mod proposals;
 /// `ratchet metrics`
 pub(crate) mod metrics;
 /// `ratchet suggestions`
@@ -108,6 +110,8 @@ pub(crate) enum Command {
     Week(Box<week::WeekArgs>),
     /// Propose changes to agents: what failed in a week, why, where in the code, what it is worth
     Feedback(Box<feedback::FeedbackArgs>),
+    /// List and decide proposals, and show what they were worth
+    Proposals(Box<proposals::ProposalsCommand>),
     /// Show weekly review metrics: accuracy of agent and judge, satisfaction, reviews, dataset growth
     Metrics(Box<metrics::MetricsCommand>),
     /// List and track suggestions of weekly reports

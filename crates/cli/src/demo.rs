@@ -21,6 +21,8 @@ mod traffic;
 pub(crate) mod ledger;
 /// Prompts, a dataset, a queue, comments.
 mod catalog;
+/// Weekly documents of agents, and the backlog.
+pub(crate) mod feedback;
 /// Gates on the runs of releases.
 pub(crate) mod gates;
 mod wire;

@@ -51,6 +51,7 @@ fn main() -> ExitCode {
         Command::Calibrate(args) => cmd::calibrate::run(&args),
         Command::Week(args) => cmd::week::run(&args),
         Command::Feedback(args) => cmd::feedback::run(&args),
+        Command::Proposals(args) => cmd::proposals::run(&args),
         Command::Metrics(args) => cmd::metrics::run(&args),
         Command::Suggestions(args) => cmd::suggestions::run(&args),
         Command::Schedule(args) => cmd::schedule::run(&args),

@@ -5,6 +5,10 @@
 
 /// For whom something fails, and since when.
 pub mod affected;
+/// Failures of an agent's week by group.
+pub mod agent_week;
+/// Proposals from every source, and how far they are.
+pub mod backlog;
 /// Citations of code: files and lines that exist.
 pub mod code;
 /// Groups of similar texts.
@@ -53,5 +57,7 @@ pub mod tracking;
 pub mod draft;
 /// Terms of texts.
 pub mod terms;
+/// What proposals were worth.
+pub mod value;
 /// Texts of changes and causes.
 mod wording;

@@ -1,5 +1,5 @@
 //! Ratchet's own API, `/api/v1/…`, one file per resource. Every route but those of media, reports,
-//! suggestions, agents, gates, promotions, review metrics, experiments, chats and notifications needs an owner's
+//! suggestions, proposals, agents, gates, promotions, review metrics, experiments, chats and notifications needs an owner's
 //! key with the permission for it.
 //!
 //! An administrator's key has access to the whole server, not only to its project: it may create
@@ -37,6 +37,10 @@ pub mod agents;
 pub mod gates;
 /// Promotions of agent versions.
 pub mod promotions;
+/// The backlog of proposals.
+pub mod proposals;
+/// Weekly documents of agents.
+pub mod feedback_reports;
 /// Online evaluators: state, tests and backfills.
 pub mod evaluators;
 /// Runs of experiments, and their trials for runners.
@@ -106,6 +110,8 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(gates::show))
         .routes(routes!(compact::run))
         .merge(promotions::routes())
+        .merge(proposals::routes())
+        .merge(feedback_reports::routes())
         .merge(experiments::routes())
         .merge(targets::routes())
         .merge(target_turns::routes())

@@ -29,6 +29,8 @@ mod run_trials;
 mod stored_answers;
 /// What the traces of regressed items say of the cause.
 mod regression;
+/// Prompt versions that a run had.
+mod tested_prompts;
 /// What promotions need to know about a decision.
 mod verdicts;
 #[cfg(test)]
@@ -130,12 +132,14 @@ pub async fn decide(
     report.cost = report.cost.into_iter().chain(judge_cost).reduce(|cost, more| cost + more);
     let document = serde_json::to_value(&report)
         .map_err(|error| GateError::Invalid(format!("report: {error}")))?;
+    let prompts = tested_prompts::of(context, &run).await?;
     let new = NewGate {
         dataset: dataset.id.clone(),
         run: run.id.clone(),
         verdict: report.verdict,
         accuracy: report.accuracy.value,
         report: Json::from_value(&document),
+        prompts,
     };
     let stored = context.catalog.save_gate(context.project.clone(), new, context.now).await?;
     if stored.verdict == Verdict::Block {

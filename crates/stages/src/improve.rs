@@ -1,5 +1,7 @@
 //! Suggestions of weekly reports, and proposals.
 
+/// The backlog of proposals: what is stored, and what a person does with it.
+pub mod backlog;
 /// Files of an agent's code.
 pub mod codebase;
 /// Traces, scores and comments of an agent's weeks.

@@ -79,9 +79,12 @@ mod experiment_target;
 mod document;
 mod project_table;
 mod saved_view;
-/// Weekly reports.
+/// Weekly quality reports.
 mod report;
-mod suggestion;
+/// Weekly documents of agents.
+mod feedback_report;
+/// The backlog of proposals.
+mod proposal;
 mod schedule;
 mod chat;
 /// Webhooks and browser push: receivers and deliveries.
@@ -135,6 +138,7 @@ pub use experiment_run::{
     RunCounts, RunExtension, RunOpening, TrialClaim, TrialLease, TrialRenewal,
 };
 pub use experiment_target::{NewStoredTarget, StoredTarget};
+pub use feedback_report::{FeedbackEffect, NewFeedback, SavedFeedback, StoredFeedback};
 pub use folders::NameFolder;
 pub use gate::{GateQuery, NewGate, StoredGate};
 pub use identity::{Admission, ProviderIdentity};
@@ -155,6 +159,7 @@ pub use product_feedback::ProductFeedback;
 pub use project::{NewProject, Project};
 pub use promotion::{NewPromotion, PromotionCall, PromotionQuery, StoredPromotion};
 pub use prompt::{NewPrompt, Prompt, PromptQuery, PromptReferences, PromptSummary};
+pub use proposal::{ProposalQuery, ProposalStep, StoredProposal, StoredSuggestion, SuggestionStep};
 pub use publication::{Publication, PublishedKind};
 pub use queue::{
     NewQueue, NewQueueItem, NewReview, Queue, QueueId, QueueItem, QueueProgress, Review,
@@ -174,7 +179,6 @@ pub use score_config::StoredScoreConfig;
 pub use scoring::{PaidVerdict, RunOutcome, RunTally, ScoringBatch, ScoringClaim, ScoringRun};
 pub use sign_in::{ThrottleKey, Turn};
 pub use skill::{NewSkill, NewSkillFile, Skill, SkillContent, SkillFile, SkillQuery, SkillSummary};
-pub use suggestion::{StoredSuggestion, SuggestionStep};
 pub use target_chat::TargetChat;
 pub use user::{NewUser, User};
 

@@ -134,6 +134,7 @@ pub enum Section {
     Matrix,
     Metrics,
     Evaluators,
+    Proposals,
     Datasets,
     Targets,
     Experiments,
@@ -148,11 +149,12 @@ pub enum Section {
 
 impl Section {
     /// The rail from top to bottom: each stage of the loop with its pages.
-    const RAIL: [(Option<&'static str>, &'static [Self]); 8] = [
+    const RAIL: [(Option<&'static str>, &'static [Self]); 9] = [
         (None, &[Self::Home]),
         (Some("Record"), &[Self::Traces, Self::Observations, Self::Sessions, Self::Users]),
         (Some("Score"), &[Self::Quality, Self::Scores, Self::Calibration]),
         (Some("Review"), &[Self::Queues, Self::Matrix, Self::Metrics, Self::Evaluators]),
+        (Some("Improve"), &[Self::Proposals]),
         (Some("Gate"), &[Self::Datasets, Self::Targets, Self::Experiments, Self::Gates]),
         (Some("Promote"), &[Self::Promotions, Self::Agents, Self::Prompts]),
         (Some("Run"), &[Self::Chats]),
@@ -173,6 +175,7 @@ impl Section {
             Self::Matrix => "Matrix",
             Self::Metrics => "Metrics",
             Self::Evaluators => "Evaluators",
+            Self::Proposals => "Proposals",
             Self::Datasets => "Datasets",
             Self::Targets => "Targets",
             Self::Experiments => "Experiments",
@@ -201,6 +204,7 @@ impl Section {
             Self::Matrix => Some("matrix"),
             Self::Metrics => Some("metrics"),
             Self::Evaluators => Some("evaluators"),
+            Self::Proposals => Some("proposals"),
             Self::Datasets => Some("datasets"),
             Self::Targets => Some("targets"),
             Self::Experiments => Some("experiments"),
@@ -235,6 +239,7 @@ impl Section {
             Self::Matrix => Icon::Evaluator,
             Self::Metrics => Icon::Score,
             Self::Evaluators => Icon::Observation,
+            Self::Proposals => Icon::Prompt,
             Self::Datasets => Icon::Dataset,
             Self::Targets => Icon::Agent,
             Self::Experiments => Icon::Observation,

@@ -60,6 +60,8 @@ mod promotions;
 mod ab_tests;
 /// Agents that call agents.
 mod agent_runs;
+/// The backlog of proposals.
+mod proposals;
 /// Weekly quality reports.
 mod reports;
 mod gallery;
@@ -83,7 +85,7 @@ pub use reports::{feedback_document, mail_document, report_document};
 
 /// Paths without a project, which redirect to the viewer's first project. `/metrics` is not among them:
 /// it is for Prometheus.
-const SHORT: [&str; 22] = [
+const SHORT: [&str; 23] = [
     "traces",
     "observations",
     "sessions",
@@ -100,6 +102,7 @@ const SHORT: [&str; 22] = [
     "experiments",
     "gates",
     "promotions",
+    "proposals",
     "prompts",
     "agents",
     "playground",
@@ -149,6 +152,7 @@ pub fn pages(web: Web) -> Router {
         .merge(promotions::routes())
         .merge(ab_tests::routes())
         .merge(agent_runs::routes())
+        .merge(proposals::routes())
         .merge(reports::routes())
         // Named with its project, so that the error is shown in the project's frame.
         .route("/project/{project}/{*page}", any(not_found))

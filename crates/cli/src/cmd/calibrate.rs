@@ -1,3 +1,5 @@
+/// Drafts as proposals of the backlog.
+mod backlog;
 mod view;
 mod text;
 /// Telling the judge something else.
@@ -228,6 +230,7 @@ async fn calibrate(
     if args.change.apply && !found.drafts.drafts.is_empty() && !found.is_over_budget() {
         found.applied = revise::apply(ctx, args, &found, &asked).await?;
     }
+    backlog::track(target, &found).await?;
     Ok(found)
 }
 

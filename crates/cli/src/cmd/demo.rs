@@ -20,11 +20,11 @@ use ratchet_store::project::ProjectId;
 use crate::config::layers::Flag;
 use crate::config::{Config, ConfigArgs};
 use crate::demo::closing_message::{self, Recorded};
-use crate::demo::gates;
 use crate::demo::ledger::Ledger;
 use crate::demo::scoring::{DemoScoring, Reports};
 use crate::demo::send::Client;
 use crate::demo::{DemoData, Timeline, generate};
+use crate::demo::{feedback, gates};
 use crate::exit::Outcome;
 use crate::first_start::FirstKeysFor;
 use crate::print::print;
@@ -208,7 +208,11 @@ impl Load<'_> {
             let place = (&self.store, &self.project);
             gates = gates::decide(place, &self.timeline, self.client.web()).await?;
         }
-        Ok(Recorded { ledger, reports, gates, took: started.elapsed() })
+        let document = match self.args.unscored {
+            true => None,
+            false => Some(feedback::save((&self.store, &self.project), &self.timeline).await?),
+        };
+        Ok(Recorded { ledger, reports, gates, document, took: started.elapsed() })
     }
 
     /// Waits until every trace is evaluated, so that the first look shows all verdicts.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use ratchet_core::calendar::Week;
+use ratchet_core::counted::counted;
 use ratchet_core::improve::events::{self, WeekEvent};
 use ratchet_core::improve::phrases::FailurePhrases;
 use ratchet_core::improve::report::FeedbackReport;
@@ -15,7 +16,7 @@ use ratchet_core::improve::report::digest::ReportDigest;
 use ratchet_remote::webhook;
 use ratchet_server::clock::Clock;
 use ratchet_stages::improve::feedback::FeedbackInput;
-use ratchet_stages::improve::{codebase, feedback, repository_log};
+use ratchet_stages::improve::{backlog, codebase, feedback, repository_log};
 use ratchet_stages::review::review_site::ReviewSite;
 use ratchet_stages::review::weekly_metrics;
 use ratchet_stages::score::journal::Journal;
@@ -52,6 +53,10 @@ pub(crate) struct FeedbackArgs {
     incidents: Option<PathBuf>,
     #[command(flatten)]
     target: ScoringArgs,
+    /// Store the documents, one for each agent, and add their proposals to the backlog; published weeks
+    /// stay as they are
+    #[arg(long)]
+    save: bool,
     #[command(flatten)]
     models: ModelArgs,
     /// Append new proposals to this file [default: `reports.learnings` in ratchet.toml, of a report
@@ -138,6 +143,14 @@ pub(crate) fn run(args: &FeedbackArgs) -> anyhow::Result<Outcome> {
             let mut report =
                 Box::pin(args.models.extend(read, (args.code.as_deref(), target))).await?;
             report.quality = target.reports().await?.report(&week.days().0).await?;
+            if args.save {
+                let archive = target.reports().await?;
+                let kept = backlog::keep(archive, &report, Clock::System.now()).await?;
+                eprintln!(
+                    "{} in the backlog; see `ratchet proposals list`",
+                    counted(kept, "proposal")
+                );
+            }
             print(&printed(args.format(), &report)?)?;
             Box::pin(delivery::deliver(args, &report)).await
         },

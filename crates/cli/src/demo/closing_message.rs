@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use ratchet_core::gate::decision::Verdict;
+use ratchet_core::improve::report::FeedbackReport;
 
 use super::gates::DecidedGate;
 use super::ledger::{Ledger, PlantedSession};
@@ -16,6 +17,8 @@ pub(crate) struct Recorded {
     pub(crate) reports: Option<Reports>,
     /// Empty if only recorded, and if an earlier demo of this folder has them.
     pub(crate) gates: Vec<DecidedGate>,
+    /// The weekly document of the second week; `None` if only recorded.
+    pub(crate) document: Option<FeedbackReport>,
     pub(crate) took: Duration,
 }
 
@@ -37,6 +40,9 @@ pub(crate) fn text(recorded: &Recorded, client: &Client, project: &str, stays_up
         if let Some(reports) = &recorded.reports {
             let summary = reports.newest.summary();
             text += &format!("Last week: {}\n", summary.first().map_or("", String::as_str));
+        }
+        if let Some(document) = &recorded.document {
+            text += &format!("\n{}", document.to_text());
         }
         text += &tour(recorded, &pages);
         text += &format!("\nAPI:  {}\n", client.curl("traces?limit=5"));
@@ -113,7 +119,10 @@ fn tour(recorded: &Recorded, pages: &str) -> String {
             format!("How far to trust the judges; {} has drifted", ledger.drifted_judge.judge),
             format!("{pages}/calibration"),
         ));
-        stops.push(("What to change next".to_owned(), format!("{pages}/reports/suggestions")));
+        stops.push((
+            "What to change next: the proposals above, and what became of last week's".to_owned(),
+            format!("{pages}/proposals"),
+        ));
     }
     let mut text = "\nFive minutes, in this order:\n".to_owned();
     for (nth, (what, link)) in (1..).zip(stops) {

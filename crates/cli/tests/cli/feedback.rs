@@ -251,3 +251,42 @@ fn a_document_is_made_from_a_server_as_from_a_folder() {
     let here: Value = serde_json::from_str(&printed(feedback(data.path(), &["--json"]))).unwrap();
     assert_eq!(there["proposals"], here["proposals"]);
 }
+
+#[test]
+fn a_saved_week_fills_the_backlog_and_people_decide_there() {
+    let data = week_of_failures();
+    let proposals = |args: &[&str]| {
+        ratchet(&["proposals"]).args(args).arg("--json").arg("--data").arg(data.path())
+    };
+    let read =
+        |args: &[&str]| -> Value { serde_json::from_str(&printed(proposals(args))).unwrap() };
+    printed(feedback(data.path(), &["--save"]));
+    // Once more changes nothing.
+    printed(feedback(data.path(), &["--save"]));
+    let listed = read(&["list"]);
+    assert_eq!(listed["total"], 1, "{listed}");
+    let proposal = &listed["proposals"][0];
+    let id = proposal["id"].as_str().unwrap();
+    assert_eq!(proposal["state"], "new");
+    assert_eq!(proposal["firstWeek"], "2026-11-01");
+    assert_eq!(proposal["impact"]["at_most"], true);
+    let early = proposals(&["done", id]).run();
+    assert_ne!(early.code, Some(0));
+    assert!(early.stderr.contains("accept it first"), "{}", early.stderr);
+    assert_eq!(read(&["accept", id])["state"], "accepted");
+    assert_eq!(read(&["experiment", id])["state"], "in-experiment");
+    let wrong = proposals(&["experiment", id, "--prompt", "nowhere"]).run();
+    assert!(wrong.stderr.contains("prompt: "), "{}", wrong.stderr);
+    let done = read(&["done", id, "--note", "commit 1234567"]);
+    assert_eq!(done["state"], "promoted");
+    let states: Vec<_> =
+        done["steps"].as_array().unwrap().iter().map(|step| step["state"].clone()).collect();
+    assert_eq!(states, ["accepted", "in-experiment", "promoted"]);
+    let value = read(&["value"]);
+    assert_eq!(value["decided"], 1);
+    assert_eq!(value["acceptance"]["value"], 1.0);
+    assert_eq!(value["needsRecalibration"], false);
+    let why = value["lifts"][0]["why"].as_str().unwrap();
+    assert!(why.contains("after the promotion"), "{why}");
+    assert_eq!(read(&["list", "--state", "new"])["total"], 0);
+}

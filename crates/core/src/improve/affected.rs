@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::group::FailureGroup;
 use super::observed::ObservedTrace;
@@ -10,7 +10,7 @@ use crate::stats::interval::share;
 const MIN_BEFORE: u64 = 10;
 
 /// For whom something fails, and since when.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AffectedUsers {
     /// Users of the week's failures; 0 where traces name no user.
     pub users: usize,

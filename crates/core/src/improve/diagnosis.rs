@@ -1,10 +1,10 @@
+use serde::{Deserialize, Serialize};
+
 use super::features::GroupFeatures;
 use super::phrases::Blame;
 
 /// The component that a proposal changes.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Component {
     Prompt,
@@ -15,6 +15,23 @@ pub enum Component {
 }
 
 impl Component {
+    pub const ALL: [Self; 5] =
+        [Self::Prompt, Self::Tool, Self::Model, Self::Knowledge, Self::Judge];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Prompt => "prompt",
+            Self::Tool => "tool",
+            Self::Model => "model",
+            Self::Knowledge => "knowledge",
+            Self::Judge => "judge",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|component| component.as_str() == word)
+    }
+
     /// Returns the name on reports.
     pub const fn title(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::calendar::day;
 use crate::time::Timestamp;
@@ -43,10 +43,10 @@ impl EventKind {
 }
 
 /// Something that happened in a week.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WeekEvent {
     /// When it happened; for computed events the start of the week.
-    #[serde(serialize_with = "as_text")]
+    #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
     pub at: Timestamp,
     pub kind: EventKind,
     /// `None` if it concerns all agents.
@@ -75,6 +75,11 @@ impl WeekEvent {
 
 fn as_text<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(at)
+}
+
+fn from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Timestamp::parse(&text).map_err(serde::de::Error::custom)
 }
 
 /// Sorts events by time; those that were computed come last.

@@ -1,9 +1,11 @@
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::affected::AffectedUsers;
+use super::agent_week::AgentWeek;
 use super::code::{
     CodeFile, CodeLine, find_judge, find_knowledge, find_model, find_prompt, find_registry,
     find_tool,
@@ -13,7 +15,7 @@ use super::features::is_identifier;
 use super::group::{FailureGroup, GroupingContext, groups};
 use super::insertion::inserted;
 use super::observed::{ObservedTrace, Standing};
-use super::tracking::{FadedPattern, TrackedProposal, carry_ids, faded, week_before};
+use super::tracking::{FadedPattern, TrackedProposal, carry_ids, faded, tracked_id, week_before};
 use super::wording;
 use crate::stats::float;
 use crate::stats::interval::wilson_of;
@@ -36,11 +38,20 @@ pub enum Effort {
 }
 
 impl Effort {
-    pub(super) const fn of(component: Component) -> Self {
+    /// Returns the usual effort of a change of a component.
+    pub const fn of(component: Component) -> Self {
         match component {
             Component::Prompt | Component::Judge => Self::Low,
             Component::Tool => Self::Medium,
             Component::Model | Component::Knowledge => Self::High,
+        }
+    }
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
         }
     }
 
@@ -55,7 +66,7 @@ impl Effort {
 }
 
 /// The share of traffic that a change would improve.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Impact {
     pub value: f64,
     pub interval: [f64; 2],
@@ -63,8 +74,19 @@ pub struct Impact {
     pub at_most: bool,
 }
 
+impl Impact {
+    /// Returns the impact with its interval, for people.
+    pub fn text(&self) -> String {
+        let percent = |share: f64| format!("{:.1}%", 100.0 * share);
+        let most = if self.at_most { "at most " } else { "" };
+        let [lower, upper] = self.interval;
+        let value = percent(self.value);
+        format!("{most}+{value} of traffic (95% CI {} to {})", percent(lower), percent(upper))
+    }
+}
+
 /// How a group of failures developed over weeks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Trend {
     New,
@@ -77,7 +99,7 @@ pub enum Trend {
 }
 
 /// A change that somebody should make.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proposal {
     /// The same in every week.
     pub id: String,
@@ -86,6 +108,12 @@ pub struct Proposal {
     pub title: String,
     pub reason: String,
     pub change: String,
+    /// The line to add to the prompt, where the change is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instruction: Option<String>,
+    /// Name of the recorded prompt that it is added to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
     /// The change as a unified diff, where it is an insertion into a file that exists.
     pub diff: Option<String>,
     /// Ids of traces; those that people commented first.
@@ -100,10 +128,11 @@ pub struct Proposal {
     /// `file:line`; empty if the code does not show it.
     pub files: Vec<String>,
     /// The model that wrote it; none for proposals from features and templates.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_by: Option<String>,
     /// What its component was decided by: with the component that a person confirms, a label that
     /// later diagnoses learn from.
+    #[serde(default)]
     pub features: Vec<f64>,
 }
 
@@ -127,6 +156,8 @@ pub struct TrackedWeek {
     /// Highest priority first.
     pub proposals: Vec<Proposal>,
     pub faded: Vec<FadedPattern>,
+    /// All groups of failures, also those with too little evidence for a proposal.
+    pub counts: AgentWeek,
 }
 
 /// Sorts proposals: highest priority first; of two with the same the one with the higher impact, then
@@ -154,9 +185,19 @@ pub fn propose(input: ProposalInput<'_>) -> TrackedWeek {
     let (mut found, groups) = found(input);
     carry_ids(&mut found, known);
     let faded = faded(&found, (&groups, input.traces), known);
+    let mut counts = AgentWeek::new(input.agent, input.traffic, input.traces);
+    for group in &groups {
+        let topic = group.terms.first().map(String::as_str);
+        let own = id(input.agent, group, topic);
+        counts.count(
+            tracked_id((group, own), &found, (input.traces, known)),
+            &group.members,
+            input.traces,
+        );
+    }
     let mut proposals: Vec<Proposal> = found.into_iter().map(|one| one.proposal).collect();
     sort(&mut proposals);
-    TrackedWeek { proposals, faded }
+    TrackedWeek { proposals, faded, counts }
 }
 
 /// The groups of the traces, and those that are proposals.
@@ -204,6 +245,8 @@ fn one(group: &FailureGroup, input: ProposalInput<'_>) -> Option<Proposal> {
         reason: wording::reason(&group.cause),
         change: wording::change(&group.cause, &group.terms, instruction.as_deref()),
         diff: diff.and_then(|(line, instruction)| inserted(line, instruction)),
+        prompt: recorded_prompt(component, &of_week),
+        instruction,
         evidence: of_week.iter().take(MAX_EVIDENCE).map(|trace| trace.id.clone()).collect(),
         failures: of_week.len(),
         affected: AffectedUsers::of(group, input.traces),
@@ -215,6 +258,16 @@ fn one(group: &FailureGroup, input: ProposalInput<'_>) -> Option<Proposal> {
         written_by: None,
         features: group.features.clone(),
     })
+}
+
+/// The prompt that most of the traces used, where the change is one of the agent's prompt.
+fn recorded_prompt(component: Component, members: &[&ObservedTrace]) -> Option<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for prompt in members.iter().flat_map(|trace| &trace.prompts) {
+        *counts.entry(prompt).or_default() += 1;
+    }
+    let most = counts.into_iter().max_by_key(|(name, count)| (*count, Reverse(*name)));
+    most.filter(|_| component == Component::Prompt).map(|(name, _)| name.to_owned())
 }
 
 /// The weighted share of the week's traffic. Its fix rate is unknown, so it is the most that a change

@@ -1,5 +1,6 @@
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use super::agent_week::AgentWeek;
 use super::events::WeekEvent;
 use super::proposal::{Effort, Proposal, Trend};
 use super::tracking::FadedPattern;
@@ -22,7 +23,7 @@ pub use model_note::ModelNote;
 pub const FALSE_ALARMS: &str = "changes in traffic: at most 1 of 20 quarters has a false one";
 
 /// The weekly document.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FeedbackReport {
     /// The first day of the week.
     pub week: String,
@@ -31,24 +32,31 @@ pub struct FeedbackReport {
     /// Highest priority first.
     pub proposals: Vec<Proposal>,
     /// Earlier proposals that have too few failures left, or none.
+    #[serde(default)]
     pub faded: Vec<FadedPattern>,
     /// Events of the week.
     pub events: Vec<WeekEvent>,
     /// What a model was asked for, and what became of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelNote>,
     /// Traces that were not read because there were too many: the oldest.
     pub left_out: usize,
     /// Samples of this and later weeks whose review is not finished.
+    #[serde(default)]
     pub open: Vec<OpenReview>,
     /// The section about the quality of sessions; `None` without a stored one.
+    #[serde(default)]
     pub quality: Option<WeekReport>,
-    #[serde(skip)]
+    /// Metrics by agent.
+    #[serde(default)]
     pub metrics: Vec<(String, WeeklyMetrics)>,
+    /// Failures by agent and group, from which later weeks measure what a change was worth.
+    #[serde(default)]
+    pub counts: Vec<AgentWeek>,
 }
 
 /// A sample whose review is not finished.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenReview {
     /// First day of the week of the sample.
     pub week: String,
@@ -71,6 +79,27 @@ impl OpenReview {
 }
 
 impl FeedbackReport {
+    /// Returns the part about one agent, which is stored as one document.
+    #[must_use]
+    pub fn of_agent(&self, agent: &str) -> Self {
+        let is_about = |other: &WeekEvent| other.agent.as_deref().is_none_or(|one| one == agent);
+        let proposals = self.proposals.iter().filter(|one| one.agent == agent);
+        Self {
+            week: self.week.clone(),
+            agents: vec![agent.to_owned()],
+            proposals: proposals.cloned().collect(),
+            events: self.events.iter().filter(|event| is_about(event)).cloned().collect(),
+            faded: self.faded.iter().filter(|one| one.agent == agent).cloned().collect(),
+            model: self.model.clone(),
+            left_out: self.left_out,
+            open: self.open.clone(),
+            // It is stored as a report of its own.
+            quality: None,
+            metrics: self.metrics.iter().filter(|(name, _)| name == agent).cloned().collect(),
+            counts: self.counts.iter().filter(|week| week.agent == agent).cloned().collect(),
+        }
+    }
+
     /// Returns the text for a terminal.
     pub fn to_text(&self) -> String {
         text::text(self)
@@ -155,15 +184,6 @@ pub fn files_words(proposal: &Proposal) -> String {
     } else {
         proposal.files.join(", ")
     }
-}
-
-/// `at most +37.5% of traffic (95% CI 0.0% to 61.4%)`.
-pub fn impact_words(proposal: &Proposal) -> String {
-    let percent = |share: f64| format!("{:.1}%", 100.0 * share);
-    let most = if proposal.impact.at_most { "at most " } else { "" };
-    let [lower, upper] = proposal.impact.interval;
-    let value = percent(proposal.impact.value);
-    format!("{most}+{value} of traffic (95% CI {} to {})", percent(lower), percent(upper))
 }
 
 /// The effort with what it means.

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::diagnosis::Component;
 use super::group::FailureGroup;
@@ -13,7 +13,7 @@ use crate::stats::float;
 const SAME: f64 = 0.5;
 
 /// A pattern of an earlier report that has too few failures left for a proposal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FadedPattern {
     /// The id of its proposal.
     pub id: String,
@@ -87,6 +87,25 @@ pub(super) fn carry_ids(found: &mut [TrackedProposal<'_>], known: &[Proposal]) {
             taken.insert(one.own_id.clone());
         }
     }
+}
+
+/// Returns the id that a group has in every week: that of its proposal, of the earlier one with the
+/// same traces, or else its own.
+pub(super) fn tracked_id(
+    (group, own): (&FailureGroup, String),
+    found: &[TrackedProposal<'_>],
+    (traces, known): (&[ObservedTrace], &[Proposal]),
+) -> String {
+    if let Some(one) = found.iter().find(|one| one.own_id == own) {
+        return one.proposal.id.clone();
+    }
+    let members = group.members.iter().map(|at| traces[*at].id.as_str()).collect();
+    let is_free = |earlier: &&Proposal| found.iter().all(|one| one.proposal.id != earlier.id);
+    let earlier = known.iter().filter(is_free);
+    let same = earlier.map(|earlier| (overlap(&earlier.evidence, &members), earlier));
+    let same = same.filter(|(share, _)| *share >= SAME);
+    same.max_by(|one, other| one.0.total_cmp(&other.0))
+        .map_or(own, |(_, earlier)| earlier.id.clone())
 }
 
 /// Returns known proposals that have become groups too small to propose, or no group at all.

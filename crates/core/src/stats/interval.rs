@@ -77,7 +77,7 @@ pub fn mean(values: &[f64]) -> Result<Estimate, Undefined> {
 }
 
 /// Returns the 97.5th percentile of Student's t distribution.
-pub(super) fn student_95(freedom: f64) -> f64 {
+pub(crate) fn student_95(freedom: f64) -> f64 {
     let student = StudentsT::new(0.0, 1.0, freedom.max(1.0));
     student.map_or(f64::INFINITY, |student| student.inverse_cdf(0.975))
 }

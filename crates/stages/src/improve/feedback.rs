@@ -13,6 +13,7 @@ use ratchet_core::improve::report::FeedbackReport;
 use ratchet_core::improve::topic::TraceEmbeddings;
 use ratchet_core::improve::traffic_events::traffic_events;
 
+use super::backlog;
 use super::failure_source::{AgentNames, AgentTraces, UNNAMED, WeekRecords, collect};
 use super::traffic_sample::sample;
 use super::week_events::recorded;
@@ -95,6 +96,7 @@ pub async fn read(
         });
         report.proposals.extend(tracked.proposals);
         report.faded.extend(tracked.faded);
+        report.counts.push(tracked.counts);
         report.left_out += of_agent.left_out;
         // Metrics select by name: traces without one have metrics only where nothing else has.
         if agent.as_str() != UNNAMED || is_only {
@@ -104,6 +106,7 @@ pub async fn read(
         }
         report.agents.push(agent.clone());
     }
+    expect_gains(site, &mut report).await?;
     sort(&mut report.proposals);
     let read = (&records, &found, input);
     report.events = week_events((source, site), week, (agent, &names), read).await?;
@@ -133,6 +136,17 @@ async fn embeddings(traces: &[ObservedTrace], input: FeedbackInput<'_>) -> Optio
             None
         }
     }
+}
+
+/// Multiplies impacts by the share that earlier changes fixed, once it is known.
+async fn expect_gains(site: &ReviewSite, report: &mut FeedbackReport) -> ReviewSiteResult<()> {
+    let worth = backlog::value(&site.catalog, &site.project).await?;
+    let Some(rate) = worth.fix_rate else { return Ok(()) };
+    for proposal in &mut report.proposals {
+        proposal.impact = proposal.impact.with_fix_rate(&rate);
+        proposal.priority = proposal.impact.value / proposal.effort.number();
+    }
+    Ok(())
 }
 
 /// What happened in the week, by time, then what was computed from its traffic.

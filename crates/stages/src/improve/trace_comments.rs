@@ -3,7 +3,7 @@ use std::time::Duration;
 use ratchet_core::backoff::{Backoff, FailedAttempt};
 use ratchet_core::catalog::annotation::CommentedKind;
 use ratchet_core::improve::proposal::Proposal;
-use ratchet_core::improve::report::{FeedbackReport, impact_words};
+use ratchet_core::improve::report::FeedbackReport;
 use ratchet_core::job::{JobKind, Retry};
 use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
@@ -58,7 +58,7 @@ fn job(proposal: &Proposal, (trace, url): (&str, &str), now: Timestamp) -> NewJo
         elide(&proposal.title, MAX_TEXT),
         proposal.component.title(),
         elide(&proposal.change, MAX_TEXT),
-        impact_words(proposal),
+        proposal.impact.text(),
     );
     let order = CommentOrder { trace: trace.to_owned(), content, mark };
     NewJob {

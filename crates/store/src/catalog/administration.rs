@@ -70,8 +70,9 @@ pub(crate) const TABLES: &[&str] = &[
     "skill_tag",
     "skill_label",
     "skill",
-    "suggestion_step",
-    "suggestion",
+    "proposal_step",
+    "proposal",
+    "feedback_report",
 ];
 
 /// An owner's notes about a project.

@@ -1,9 +1,11 @@
 use ratchet_core::gate::decision::Verdict;
+use ratchet_core::improve::backlog::GateLink;
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::project_table::ProjectTable;
+use super::proposal::links::gate_decided;
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
 use super::{AuditAction, AuditObject, Catalog};
 use crate::StoreResult;
@@ -21,6 +23,8 @@ pub struct NewGate {
     pub accuracy: f64,
     /// The whole report, a JSON object.
     pub report: Json,
+    /// Prompt versions that the run had: proposals that are tried with them move along.
+    pub prompts: Vec<(String, u32)>,
 }
 
 /// A stored decision.
@@ -55,7 +59,8 @@ pub struct GateQuery {
 const MAX_PROMOTED: u64 = 1_000;
 
 const COLUMNS: &str = "id, dataset, run, verdict, accuracy, report, created_at, promoted_at";
-const GATES: ProjectTable<StoredGate> = ProjectTable::new(("gate", "gate"), COLUMNS, read);
+pub(super) const GATES: ProjectTable<StoredGate> =
+    ProjectTable::new(("gate", "gate"), COLUMNS, read);
 
 impl FromColumn for Verdict {
     fn from_column(value: Value) -> Option<Self> {
@@ -74,6 +79,7 @@ impl Catalog {
         new: NewGate,
         now: Timestamp,
     ) -> StoreResult<StoredGate> {
+        let prompts = new.prompts;
         let stored = StoredGate {
             id: Uuid::new_v4().to_string(),
             dataset: new.dataset,
@@ -101,6 +107,13 @@ impl Catalog {
             )?;
             let audited = AuditAction::Made.on(AuditObject::Gate, &stored.id);
             tx.audit(&project, now, &audited.became(stored.verdict.as_str()))?;
+            let link = GateLink {
+                gate: stored.id.clone(),
+                dataset: stored.dataset.clone(),
+                run: stored.run.clone(),
+                verdict: stored.verdict,
+            };
+            gate_decided(tx, &project, (&prompts, &link), now)?;
             Ok(stored)
         })
         .await

@@ -4,6 +4,7 @@ mod effects;
 use std::collections::BTreeSet;
 
 use ratchet_core::catalog::prompt::PRODUCTION;
+use ratchet_core::improve::backlog::GateLink;
 use ratchet_core::payload::Json;
 use ratchet_core::promotion::evidence::PromotionEvidence;
 use ratchet_core::promotion::policy::{Responsible, Signer, SignerKind};
@@ -14,7 +15,9 @@ use uuid::Uuid;
 
 use super::agent::AGENTS;
 use super::agent_version::{StoredAgentVersion, VERSIONS, not_promotable, serving};
+use super::gate::GATES;
 use super::project_table::ProjectTable;
+use super::proposal::links::gate_decided;
 use super::sql::{Listing, Row, Tx, Value};
 use super::versioned::PROMPTS;
 use super::{Actor, AuditAction, AuditObject, Catalog, gate};
@@ -212,12 +215,25 @@ fn act(
         }
         (action, _) => action,
     };
+    let gate_of = match &action {
+        Action::Gate(found) => Some(GateLink {
+            gate: found.gate.clone(),
+            dataset: GATES.require(tx, &call.project, &found.gate)?.dataset,
+            run: found.run.clone(),
+            verdict: found.verdict,
+        }),
+        _ => None,
+    };
     let facts = facts(tx, call, (&stored, &version))?;
     let was = stored.promotion.clone();
     let applied = stored.promotion.apply(action, &facts);
     if stored.promotion != was {
         stored.updated_at = call.now;
         update(tx, &stored)?;
+    }
+    if let (Some(link), Ok(_)) = (gate_of, &applied.result) {
+        let prompts: Vec<(String, u32)> = version.version.prompts.clone().into_iter().collect();
+        gate_decided(tx, &call.project, (&prompts, &link), call.now)?;
     }
     for line in &applied.audit {
         let audited = AuditAction::Changed.on(AuditObject::Promotion, &stored.id);

@@ -14,6 +14,7 @@ use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 
 use super::agent_version::refuse_if_promoted;
+use super::proposal::links::production_moved;
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
 use super::versioned::{PROMPTS, moved};
 use super::{AuditAction, AuditObject, Catalog};
@@ -22,6 +23,7 @@ use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
 
 pub use create::NewPrompt;
+pub(super) use create::create_in;
 pub use list::{PromptQuery, PromptSummary};
 
 /// One version of a prompt.
@@ -160,6 +162,9 @@ impl Catalog {
                 PROMPTS.move_label(tx, which, (label, version), now)?;
                 let audited = AuditAction::Labelled.on(AuditObject::Prompt, which.1);
                 tx.audit(&project, now, &moved(audited, label, before, version))?;
+                if label == PRODUCTION {
+                    production_moved(tx, &project, (which.1, Some(version), None), now)?;
+                }
             }
             find(tx, &project, &reference)?.ok_or_else(missing)
         })

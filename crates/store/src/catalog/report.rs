@@ -1,10 +1,11 @@
+use ratchet_core::improve::backlog::ProposalContent;
 use ratchet_core::payload::Json;
 use ratchet_core::quality::suggestion::Suggestion;
 use ratchet_core::record::redact::{LimitedRedactor, Redact, Redacted};
 use ratchet_core::time::Timestamp;
 
 use super::sql::{Row, Tx};
-use super::{Catalog, StoredSuggestion, suggestion as tracked};
+use super::{Catalog, StoredSuggestion, proposal};
 use crate::StoreResult;
 use crate::project::ProjectId;
 
@@ -90,10 +91,11 @@ impl Catalog {
             let effect = keep(tx, &project, &new, now)?;
             let new = new.get();
             let week = new.week.as_str();
-            let suggestions = new.suggestions.iter();
-            let suggestions = suggestions
-                .map(|suggestion| tracked::keep(tx, &project, (suggestion, week), now))
-                .collect::<StoreResult<_>>()?;
+            let found = new.suggestions.iter().map(ProposalContent::from);
+            let tracked = found
+                .map(|one| proposal::track(tx, &project, (&one, week), now))
+                .collect::<StoreResult<Vec<_>>>()?;
+            let suggestions = tracked.into_iter().filter_map(proposal::as_suggestion).collect();
             Ok(SavedReport { effect, suggestions })
         })
         .await

@@ -155,7 +155,10 @@ mod tests {
     use std::time::Duration;
 
     use ratchet_core::id::SessionId;
+    use ratchet_core::improve::backlog::{ProposalState, RejectionKind};
+    use ratchet_core::improve::diagnosis::Component;
     use ratchet_core::job::JobKind;
+    use ratchet_core::quality::suggestion::Progress;
     use ratchet_core::time::Timestamp;
 
     use super::super::CATALOG_FILE;
@@ -260,6 +263,73 @@ mod tests {
          ('p', 'weekly', 300, 'c', 301, 350, NULL, 'running', ''), \
          ('p', 'weekly', 400, '', 400, 400, NULL, 'running', '');
          INSERT INTO scoring_claim VALUES ('p', 's/1', 'session-quality', 'run', 500);";
+
+    /// Suggestions in every state, as folders had them before the backlog.
+    const OLDER_SUGGESTIONS: &str = "INSERT INTO suggestion VALUES \
+         ('p', 'a-2026-10-04', 'a', 'high', 'tool_mastery', 'Ask \"first\"', 'CLAUDE.md', 'Read it.', \
+         'low scores', '[\"s1\",\"s2\"]', '2026-10-04', '2026-10-11', 'done', 10), \
+         ('p', 'b-2026-10-04', 'b', 'medium', 'context', 'Limit it', 'system', 'Limit the tool.', \
+         'why', '[]', '2026-10-04', '2026-10-04', 'dismissed', 11), \
+         ('p', 'c-2026-10-11', 'c', 'medium', 'context', 'C', 'skill', 'Do.', 'why', '[]', \
+         '2026-10-11', '2026-10-11', 'accepted', 12), \
+         ('p', 'd-2026-10-11', 'd', 'medium', 'context', 'D', 'prompt', 'Do.', 'why', '[]', \
+         '2026-10-11', '2026-10-11', 'open', 13);
+         INSERT INTO suggestion_step VALUES \
+         ('p', 'a-2026-10-04', 1, 'accepted', 'ann', 20), ('p', 'a-2026-10-04', 2, 'done', 'ann', 30), \
+         ('p', 'b-2026-10-04', 1, 'dismissed', 'ben', 40), ('p', 'c-2026-10-11', 1, 'accepted', 'ben', 50);";
+
+    #[tokio::test]
+    async fn suggestions_of_older_folders_are_proposals_that_keep_what_was_decided() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(CATALOG_FILE);
+        let mut db = connection::open(&file, Purpose::Write).unwrap();
+        let step = CATALOG_MIGRATIONS.iter().position(|sql| sql.contains("CREATE TABLE proposal"));
+        connection::migrate(&mut db, &file, &CATALOG_MIGRATIONS[..step.unwrap()]).unwrap();
+        db.execute_batch(OLDER_SUGGESTIONS).unwrap();
+        drop(db);
+        let catalog = Catalog::apart(&file).unwrap();
+        let project = ProjectId::parse("p").unwrap();
+        let proposal = async |id: &str| catalog.proposal(project.clone(), id.into()).await.unwrap();
+        let done = proposal("a-2026-10-04").await;
+        assert_eq!(done.status.state, ProposalState::Promoted);
+        assert_eq!(done.content.component, Component::Prompt);
+        assert_eq!(
+            (done.content.key.as_str(), done.content.title.as_str()),
+            ("a", "Ask \"first\"")
+        );
+        assert_eq!(done.content.sessions, ["s1", "s2"]);
+        assert_eq!(
+            (done.first_week.as_str(), done.last_week.as_str()),
+            ("2026-10-04", "2026-10-11")
+        );
+        let steps: Vec<_> = done
+            .steps
+            .iter()
+            .map(|step| (step.state, step.actor.as_str(), step.at.nanos()))
+            .collect();
+        let expected = [(ProposalState::Accepted, "ann", 20), (ProposalState::Promoted, "ann", 30)];
+        assert_eq!(steps, expected);
+        let dismissed = proposal("b-2026-10-04").await;
+        assert_eq!(dismissed.status.state, ProposalState::Rejected);
+        assert_eq!(dismissed.status.rejection.unwrap().kind, RejectionKind::Declined);
+        assert_eq!(dismissed.content.component, Component::Tool);
+        assert_eq!(proposal("c-2026-10-11").await.status.state, ProposalState::Accepted);
+        assert_eq!(proposal("d-2026-10-11").await.status.state, ProposalState::New);
+        // The quality report still sees them as it did, and can go on with them.
+        let seen = catalog.suggestions(project.clone()).await.unwrap();
+        let seen: Vec<_> = seen.iter().map(|one| (one.id.as_str(), one.progress)).collect();
+        let expected = [
+            ("a-2026-10-04", Progress::Done),
+            ("c-2026-10-11", Progress::Accepted),
+            ("d-2026-10-11", Progress::Open),
+            ("b-2026-10-04", Progress::Dismissed),
+        ];
+        assert_eq!(seen, expected);
+        let now = Timestamp::from_nanos(60);
+        let (id, open) = ("b-2026-10-04".to_owned(), Progress::Open);
+        let again = catalog.decide_suggestion(project.clone(), id, open, now).await.unwrap();
+        assert_eq!(again.progress, Progress::Open);
+    }
 
     #[tokio::test]
     async fn deliveries_runs_and_leases_of_older_folders_become_jobs() {

@@ -72,5 +72,6 @@ pub(super) const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/catalog/0094_draws_by_agent.sql"),
     include_str!("migrations/catalog/0096_run_versions.sql"),
     include_str!("migrations/catalog/0162_persons_of_keys.sql"),
+    include_str!("migrations/catalog/0180_proposals.sql"),
     include_str!("migrations/catalog/0190_announcements.sql"),
 ];

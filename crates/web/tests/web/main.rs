@@ -73,6 +73,8 @@ mod quarter;
 mod promotions;
 mod ab_tests;
 mod agent_runs;
+/// The backlog, as people decide on it in their browsers.
+mod proposals;
 mod roles;
 /// Forms that come slowly or never.
 mod slow_forms;

@@ -192,7 +192,8 @@ async fn suggestions_are_tracked_to_their_end() {
     assert!(elsewhere.header("location").starts_with("/project/shop/reports/"));
     assert_eq!(decide("to=dismissed").await.status, 400);
     assert_eq!(decide("to=nonsense").await.status, 400);
-    let kept = site.data.catalog().suggestion(project("shop"), id.clone()).await.unwrap().unwrap();
+    let kept = site.data.catalog().suggestions(project("shop")).await.unwrap();
+    let kept = kept.iter().find(|kept| kept.id == *id).unwrap();
     let steps: Vec<Progress> = kept.steps.iter().map(|step| step.progress).collect();
     assert_eq!(steps, [Progress::Accepted, Progress::Done]);
     let success = site.get("/project/shop/reports/success").await.text;

@@ -118,7 +118,20 @@ const DIFFERENT: &[(&str, &str, Needs)] = &[
 
 /// A segment that is a word, and which words there are.
 const ACTION: &str = "{action}";
-const ACTIONS: &[&str] = &["refresh", "waive", "review", "approve", "start", "rollback", "abandon"];
+const ACTIONS: &[&str] = &[
+    "refresh",
+    "waive",
+    "review",
+    "approve",
+    "start",
+    "rollback",
+    "abandon",
+    "accept",
+    "reject",
+    "reopen",
+    "experiment",
+    "done",
+];
 
 /// One method of one route.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

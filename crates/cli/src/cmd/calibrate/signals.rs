@@ -20,6 +20,17 @@ pub(super) struct SignalDrafts {
     saved: Option<(PathBuf, u32)>,
 }
 
+impl SignalDrafts {
+    pub(super) fn drafts(&self) -> &[OverrideDraft] {
+        &self.drafts
+    }
+
+    /// Whether they are used from now on.
+    pub(super) const fn is_saved(&self) -> bool {
+        self.saved.is_some()
+    }
+}
+
 /// Drafts signal overrides from labels; `None` for other judges than the offline one.
 pub(super) async fn draft(
     ctx: &ScoringContext<'_>,

@@ -51,6 +51,7 @@ pub(super) fn furnish(writer: &Writer<'_>) -> Places {
     places.insert("promotion", promoted);
     places.insert("promoted-agent", "support-agent".to_owned());
     places.insert("ab-test", ab_test(writer, ("support-agent", PROMPT), 2));
+    places.insert("proposal", proposal(writer, ("support-agent", PROMPT), (&ids, words)));
     places.insert("queue", queue(writer, &ids));
     let judged = evaluator(writer, "whether answers fit");
     places.insert("evaluation-rule", evaluation_rule(writer, (&judged, "every tenth")));
@@ -276,6 +277,36 @@ pub(super) fn ab_test(
     let new = json!({ "agent": agent, "prompt": prompt, "candidate": "next" });
     let made = writer.post(&format!("/api/v1/projects/{PROJECT}/ab-tests"), &new);
     made["id"].as_str().unwrap().to_owned()
+}
+
+/// A week with proposals, one of them in an experiment. Returns its id.
+pub(super) fn proposal(
+    writer: &Writer<'_>,
+    (agent, prompt): (&str, &str),
+    (traces, words): (&[String], &str),
+) -> String {
+    let home = format!("/api/v1/projects/{PROJECT}");
+    let proposal = |id: &str, component: &str| {
+        json!({
+            "id": id, "component": component, "agent": agent, "title": words, "reason": words,
+            "change": words, "instruction": words, "prompt": prompt, "diff": null,
+            "evidence": traces.iter().take(CASES).collect::<Vec<_>>(), "failures": 12,
+            "affected": { "users": 7, "sessions": 9, "since_release": "1.4" },
+            "impact": { "value": 0.025, "interval": [0.0, 0.04], "at_most": true }, "effort": "low",
+            "priority": 0.025, "trend": "growing", "files": ["prompts/support.md:4"],
+        })
+    };
+    let document = json!({
+        "week": "2026-11-01", "agents": [agent], "events": [], "left_out": 0,
+        "proposals": [proposal("p-prompt", "prompt"), proposal("p-judge", "judge"), proposal("p-tool", "tool")],
+    });
+    writer.put(&format!("{home}/feedback/{}/2026-11-01", encode(agent)), &document);
+    let act =
+        |id: &str, action: &Value| writer.post(&format!("{home}/proposals/{id}/actions"), action);
+    act("p-prompt", &json!({ "action": "accept" }));
+    act("p-prompt", &json!({ "action": "experiment" }));
+    act("p-judge", &json!({ "action": "reject", "kind": "wrong", "reason": words }));
+    "p-prompt".to_owned()
 }
 
 /// A queue with something waiting and something done.

@@ -78,6 +78,8 @@ pub(super) const PAGES: &[Listed] = &[
     Listed { name: "reports", address: "/project/{project}/reports" },
     Listed { name: "report", address: "/project/{project}/reports/{week}" },
     Listed { name: "suggestions", address: "/project/{project}/reports/suggestions" },
+    Listed { name: "proposals", address: "/project/{project}/proposals" },
+    Listed { name: "proposal", address: "/project/{project}/proposals/{proposal}" },
     Listed { name: "success", address: "/project/{project}/reports/success" },
     Listed { name: "schedules", address: "/project/{project}/reports/schedules" },
     Listed { name: "queues", address: "/project/{project}/queues" },

@@ -75,6 +75,32 @@ impl PromptBody {
         }
     }
 
+    /// Returns the body with a line added: at the end of a text, or of the first system message of a
+    /// chat, which gets one if it has none.
+    #[must_use]
+    pub fn with_line(&self, line: &str) -> Self {
+        let below = |text: &str| {
+            let text = text.trim_end();
+            if text.is_empty() { line.to_owned() } else { format!("{text}\n{line}") }
+        };
+        let mut messages = match self {
+            Self::Text(text) => return Self::Text(below(text)),
+            Self::Chat(messages) => messages.clone(),
+        };
+        let system = messages.iter_mut().find_map(|message| match message {
+            ChatMessage::Said { role, content, .. } if role == "system" => Some(content),
+            _ => None,
+        });
+        match system {
+            Some(content) => *content = below(content),
+            None => {
+                let (role, content) = ("system".to_owned(), line.to_owned());
+                messages.insert(0, ChatMessage::Said { role, content, rest: Map::new() });
+            }
+        }
+        Self::Chat(messages)
+    }
+
     /// Returns the type.
     pub fn kind(&self) -> PromptKind {
         match self {

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     FALSE_ALARMS, FeedbackReport, OpenReview, affected_words, effort_words, files_words,
-    impact_words, metric_words, printable, snapshot, trend_words,
+    metric_words, printable, snapshot, trend_words,
 };
 use crate::improve::events::WeekEvent;
 use crate::improve::priority::PriorityBand;
@@ -201,7 +201,7 @@ impl From<&Proposal> for ProposalDigest {
             change: short(&proposal.change, MAX_TEXT),
             diff: proposal.diff.as_ref().map(|diff| elide(&printable(diff), MAX_DIFF).into_owned()),
             evidence: evidence.map(|id| short(id, MAX_NAME)).collect(),
-            impact: impact_words(proposal),
+            impact: proposal.impact.text(),
             effort: effort_words(proposal.effort).to_owned(),
             files: short(&files_words(proposal), MAX_TEXT),
         }

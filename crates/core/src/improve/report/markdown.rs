@@ -1,6 +1,6 @@
 use super::{
-    FALSE_ALARMS, FeedbackReport, affected_words, effort_words, files_words, impact_words,
-    metric_words, printable, snapshot,
+    FALSE_ALARMS, FeedbackReport, affected_words, effort_words, files_words, metric_words,
+    printable, snapshot,
 };
 use crate::improve::events::WeekEvent;
 use crate::improve::priority::PriorityBand;
@@ -65,7 +65,7 @@ pub(super) fn section(number: usize, proposal: &Proposal) -> String {
         ("Change", change),
         ("Evidence", &proposal.evidence.join(", ")),
         ("Affected", &affected_words(proposal)),
-        ("Impact", &impact_words(proposal)),
+        ("Impact", &proposal.impact.text()),
         ("Effort", effort_words(proposal.effort)),
         ("Files", &files_words(proposal)),
     ]);

@@ -1,6 +1,6 @@
 use super::{
-    FALSE_ALARMS, FeedbackReport, affected_words, effort_words, files_words, impact_words,
-    metric_words, printable, snapshot, trend_words,
+    FALSE_ALARMS, FeedbackReport, affected_words, effort_words, files_words, metric_words,
+    printable, snapshot, trend_words,
 };
 use crate::counted::counted;
 use crate::improve::events::WeekEvent;
@@ -89,7 +89,7 @@ fn proposal_text(number: usize, proposal: &Proposal) -> String {
         format!("trace_id: {} ({} examples linked)", shown.join(", "), proposal.evidence.len());
     let cluster =
         format!("\"{}\" ({} failures this week, {trend})", proposal.title, proposal.failures);
-    let impact = format!("~{} traces/week → {}", proposal.failures, impact_words(proposal));
+    let impact = format!("~{} traces/week → {}", proposal.failures, proposal.impact.text());
     let mut text =
         format!("PROPOSAL {number}  [Priority: {band}]  [Component: {component}]\n{THIN}\n");
     text += &field("Cluster:", &cluster);

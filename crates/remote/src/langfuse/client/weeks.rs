@@ -1,3 +1,4 @@
+use ratchet_core::improve::report::FeedbackReport;
 use ratchet_core::quality::report::WeekReport;
 use ratchet_core::quality::suggestion::Progress;
 
@@ -45,6 +46,25 @@ impl LangfuseClient {
     /// Fails if the request fails or is rejected.
     pub async fn keep_week(&self, report: &WeekReport) -> Result<SavedReportView, ClientError> {
         self.get(&ApiRequest::put(&["reports", &report.week], report).own()).await
+    }
+
+    /// Stores an agent's week on a Ratchet server, and adds its proposals to the backlog there. Returns
+    /// how many the backlog has of them.
+    ///
+    /// # Errors
+    /// Fails if the request fails or is rejected.
+    pub async fn keep_feedback(
+        &self,
+        project: &str,
+        (agent, report): (&str, &FeedbackReport),
+    ) -> Result<usize, ClientError> {
+        #[derive(serde::Deserialize)]
+        struct Saved {
+            proposals: Vec<String>,
+        }
+        let path = ["projects", project, "feedback", agent, &report.week];
+        let saved: Saved = self.get(&ApiRequest::put(&path, report).own()).await?;
+        Ok(saved.proposals.len())
     }
 
     /// Returns the suggestions of a project on a Ratchet server.

@@ -101,7 +101,11 @@ pub enum AuditObject {
     Traces,
     Score,
     Comment,
+    /// Of folders of before the backlog.
     Suggestion,
+    Proposal,
+    /// Identified by agent and week.
+    FeedbackReport,
     Schedule,
     /// A dead letter of the job queue.
     Job,
@@ -126,7 +130,7 @@ pub enum AuditObject {
 
 impl AuditObject {
     /// Every noun, in menu order.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 40] = [
         Self::Project,
         Self::Member,
         Self::Person,
@@ -152,6 +156,8 @@ impl AuditObject {
         Self::Score,
         Self::Comment,
         Self::Suggestion,
+        Self::Proposal,
+        Self::FeedbackReport,
         Self::Schedule,
         Self::Job,
         Self::Webhook,
@@ -194,6 +200,8 @@ impl AuditObject {
             Self::Score => "score",
             Self::Comment => "comment",
             Self::Suggestion => "suggestion",
+            Self::Proposal => "proposal",
+            Self::FeedbackReport => "feedback report",
             Self::Schedule => "schedule",
             Self::Job => "job",
             Self::Webhook => "webhook",

@@ -13,6 +13,7 @@ use crate::catalog::agent_version::{
 };
 use crate::catalog::job::{self, NewJob};
 use crate::catalog::notice::{NewNotice, post_to_subscribers};
+use crate::catalog::proposal::links::production_moved;
 use crate::catalog::sql::Tx;
 use crate::catalog::versioned::{PROMPTS, moved};
 use crate::catalog::{AuditAction, AuditObject, gate};
@@ -47,6 +48,8 @@ fn go_live(
     let promotion = &stored.promotion;
     for (prompt, number) in &version.version.prompts {
         label(tx, call, prompt, Some(*number))?;
+        let moved = (prompt.as_str(), Some(*number), Some(stored.id.as_str()));
+        production_moved(tx, &call.project, moved, call.now)?;
     }
     let now_serving = Serving {
         environment: promotion.environment.clone(),
@@ -88,6 +91,7 @@ fn restore(
         let known = PROMPTS.versions(tx, (&call.project, prompt))?;
         if number.is_none_or(|number| known.contains(&number)) {
             label(tx, call, prompt, *number)?;
+            production_moved(tx, &call.project, (prompt, *number, None), call.now)?;
         }
     }
     let Before { version, promotion: earlier, .. } = before;

@@ -41,30 +41,37 @@ impl Catalog {
         new: NewPrompt,
         now: Timestamp,
     ) -> StoreResult<Prompt> {
-        self.transact(move |tx| {
-            check_rules(tx, &project, &new)?;
-            if new.labels.iter().any(|label| label == PRODUCTION) {
-                refuse_if_promoted(tx, &project, &new.name)?;
-            }
-            let version = next_version(tx, &project, &new)?;
-            let node = Node { id: Uuid::new_v4().to_string(), name: new.name.clone(), version };
-            let part = Part { node, body: new.body.clone() };
-            put_together(tx, &project, &part)?;
-            insert(tx, &project, (&part.node, &new), now)?;
-            if let Some(tags) = &new.tags {
-                PROMPTS.set_tags(tx, (&project, &new.name), tags, now)?;
-            }
-            for label in new.labels.iter().map(String::as_str).chain([LATEST]) {
-                PROMPTS.move_label(tx, (&project, &new.name), (label, version), now)?;
-            }
-            let audited = AuditAction::Made.on(AuditObject::Prompt, &new.name);
-            tx.audit(&project, now, &audited.became(described(version, &new.labels)))?;
-            let reference = Reference { name: new.name, pick: Pick::Version(version) };
-            find(tx, &project, &reference)?
-                .ok_or_else(|| StoreError::NotFound(format!("Prompt {reference}")))
-        })
-        .await
+        self.transact(move |tx| create_in(tx, &project, new, now)).await
     }
+}
+
+/// Creates the next version of a prompt in a transaction.
+pub(in crate::catalog) fn create_in(
+    tx: &Tx<'_>,
+    project: &ProjectId,
+    new: NewPrompt,
+    now: Timestamp,
+) -> StoreResult<Prompt> {
+    check_rules(tx, project, &new)?;
+    if new.labels.iter().any(|label| label == PRODUCTION) {
+        refuse_if_promoted(tx, project, &new.name)?;
+    }
+    let version = next_version(tx, project, &new)?;
+    let node = Node { id: Uuid::new_v4().to_string(), name: new.name.clone(), version };
+    let part = Part { node, body: new.body.clone() };
+    put_together(tx, project, &part)?;
+    insert(tx, project, (&part.node, &new), now)?;
+    if let Some(tags) = &new.tags {
+        PROMPTS.set_tags(tx, (project, &new.name), tags, now)?;
+    }
+    for label in new.labels.iter().map(String::as_str).chain([LATEST]) {
+        PROMPTS.move_label(tx, (project, &new.name), (label, version), now)?;
+    }
+    let audited = AuditAction::Made.on(AuditObject::Prompt, &new.name);
+    tx.audit(project, now, &audited.became(described(version, &new.labels)))?;
+    let reference = Reference { name: new.name, pick: Pick::Version(version) };
+    find(tx, project, &reference)?
+        .ok_or_else(|| StoreError::NotFound(format!("Prompt {reference}")))
 }
 
 fn check_rules(tx: &Tx<'_>, project: &ProjectId, new: &NewPrompt) -> StoreResult<()> {

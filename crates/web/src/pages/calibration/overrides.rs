@@ -1,6 +1,8 @@
 use axum::extract::State;
 use axum::response::Redirect;
 use maud::{Markup, html};
+use ratchet_core::calendar::{Week, Zone};
+use ratchet_core::improve::backlog::{ProposalAction, ProposalContent};
 use ratchet_core::judge::offline::overrides::draft::OverrideDraft;
 use ratchet_core::judge::offline::success::fit::MIN_LABELS;
 use ratchet_core::judge::rubric::Rubric;
@@ -180,6 +182,16 @@ pub(super) async fn accept(
     let (catalog, version) = (ctx.viewer.catalog(&web), overrides.version);
     catalog.note_signal_overrides(project.clone(), version, dimensions.join(", "), ctx.now).await?;
     web.write_signal_overrides(&project, &overrides).map_err(|error| unwritable(&error))?;
+    let week = Week::of(ctx.now, &Zone::utc()).days().0;
+    let found = drafts.iter().map(|draft| ProposalContent::of_overrides(&rubric.name, draft));
+    let tracked = catalog.track_proposals(project.clone(), week, found.collect(), ctx.now).await?;
+    for stored in tracked {
+        for action in [ProposalAction::Accept, ProposalAction::Done { note: None }] {
+            let done = catalog.act_on_proposal(project.clone(), stored.id.clone(), action, ctx.now);
+            // One that was rejected before stays so, with its reason.
+            drop(done.await?);
+        }
+    }
     Ok(Redirect::to(&format!("{}#overrides", by_rubric(&ctx, &["calibration"]))))
 }
 

@@ -1,8 +1,9 @@
 use maud::{Markup, html};
+use ratchet_core::improve::backlog::ProposalState;
 use ratchet_core::promotion::state::PromotionState;
 use ratchet_core::promotion::watch::WatchResult;
 use ratchet_core::record::limit::elide;
-use ratchet_store::catalog::PromotionQuery;
+use ratchet_store::catalog::{PromotionQuery, ProposalQuery};
 use ratchet_store::experiment::ExperimentQuery;
 use ratchet_store::query::{
     Condition, Matching, PageNumber, Paging, ScoreColumn, TallyQuery, TraceColumn,
@@ -38,7 +39,7 @@ pub(super) async fn gather(web: &Web, ctx: &RequestContext) -> PageResult<[Stage
         recorded(web, ctx).await?,
         scored(web, ctx).await?,
         waiting(web, ctx).await?,
-        improve(),
+        improve(web, ctx).await?,
         gated(web, ctx).await?,
         promoted(web, ctx).await?,
     ])
@@ -124,15 +125,37 @@ async fn waiting(web: &Web, ctx: &RequestContext) -> PageResult<StageCard> {
     })
 }
 
-/// Not implemented yet; shown as text, because a zero would look measured.
-fn improve() -> StageCard {
-    StageCard {
-        stage: "Improve",
-        number: "–".to_owned(),
-        unit: "proposals",
-        next: "Proposed changes, from failures: ratchet feedback prints them.".to_owned(),
-        link: None,
+/// What of the backlog waits for whom.
+async fn improve(web: &Web, ctx: &RequestContext) -> PageResult<StageCard> {
+    let mut counts = [0; 4];
+    let states = [
+        ProposalState::New,
+        ProposalState::Accepted,
+        ProposalState::InExperiment,
+        ProposalState::Gated,
+    ];
+    for (count, state) in counts.iter_mut().zip(states) {
+        let query = ProposalQuery {
+            agent: ctx.scope.agent.clone(),
+            state: Some(state),
+            ..ProposalQuery::all(ctx.project_id(), PageNumber { page: 1, limit: 1 })
+        };
+        *count = web.store.catalog.proposals(query).await?.total.unwrap_or(0);
     }
+    let next = match counts {
+        [0, 0, 0, 0] => "View proposals".to_owned(),
+        [0, 0, 0, gated] => format!("{} waiting for promotion", figure::count(gated)),
+        [0, 0, tried, _] => format!("{} waiting for a gate", figure::count(tried)),
+        [0, accepted, ..] => format!("{} waiting for an experiment", figure::count(accepted)),
+        [new, ..] => format!("{} waiting for a decision", figure::count(new)),
+    };
+    Ok(StageCard {
+        stage: "Improve",
+        number: figure::count(counts.iter().sum()),
+        unit: "open proposals",
+        next,
+        link: Some(Section::Proposals.link(ctx)),
+    })
 }
 
 async fn gated(web: &Web, ctx: &RequestContext) -> PageResult<StageCard> {

@@ -8,7 +8,7 @@ use ratchet_core::improve::priority::PriorityBand;
 use ratchet_core::improve::proposal::Proposal;
 use ratchet_core::improve::report::{
     FALSE_ALARMS, FeedbackReport, OpenReview, affected_words, effort_words, files_words,
-    impact_words, metric_words, snapshot, trend_words,
+    metric_words, snapshot, trend_words,
 };
 use ratchet_core::quality::report::counted;
 use ratchet_core::review::metrics::WeeklyMetric;
@@ -149,7 +149,7 @@ fn impact(number: usize, proposal: &Proposal, far: f64) -> Markup {
     let share = |value: f64| if far > 0.0 { value / far } else { 0.0 };
     let x = |value: f64| format!("{:.1}", MARGIN + share(value) * (WIDTH - 2.0 * MARGIN));
     let [lower, upper] = proposal.impact.interval;
-    let words = impact_words(proposal);
+    let words = proposal.impact.text();
     html! {
         figure.whisker {
             figcaption {
@@ -182,7 +182,7 @@ fn card(number: usize, proposal: &Proposal, ctx: Option<&RequestContext>) -> Mar
                 dt { "Files" } dd { bdi { (files_words(proposal)) } }
                 dt { "Proposal" } dd { bdi { (proposal.change) } }
                 dt { "Evidence" } dd { (evidence(proposal, ctx)) }
-                dt { "Impact" } dd { (impact_words(proposal)) }
+                dt { "Impact" } dd { (proposal.impact.text()) }
                 dt { "Effort" } dd { (effort_words(proposal.effort)) }
             }
             @if let Some(diff) = &proposal.diff {
