@@ -50,6 +50,6 @@ async fn report(
     let source = Source::Local(store.telemetry.clone(), project.clone());
     let site = ReviewSite::local(store, project);
     let phrases = FailurePhrases::shipped();
-    let input = FeedbackInput { code: &[], phrases, events: &[] };
+    let input = FeedbackInput::new(&[], phrases, &[]);
     Ok(Box::pin(feedback::report((&source, &site), week, None, input)).await?)
 }

@@ -91,14 +91,7 @@ impl FeedbackRecords {
         };
         let folder = self.code.as_deref().map(CodeFolder::open).transpose();
         let folder = folder.map_err(|error| said(&error))?.map(Arc::new);
-        let input = FeedbackInput {
-            code: &code,
-            phrases: FailurePhrases::shipped(),
-            events: &[],
-            labels: &[],
-            known: &[],
-            embedder: None,
-        };
+        let input = FeedbackInput::new(&code, FailurePhrases::shipped(), &[]);
         let from = (&self.source, &self.site);
         let read: FeedbackWeek = Box::pin(feedback::read(from, week, None, input))
             .await

@@ -28,7 +28,7 @@ pub async fn check(
     let week = Week::of(now, target.zone);
     let read = settings.read(&week).await;
     let phrases = FailurePhrases::shipped();
-    let input = FeedbackInput { code: &read.code, phrases, events: &read.events };
+    let input = FeedbackInput::new(&read.code, phrases, &read.events);
     let report = Box::pin(feedback::report((site.source(), site), &week, None, input)).await?;
     let begin = format!("pattern/{}/", report.week);
     let known = site.catalog.announced(target.project.clone(), begin.clone()).await?;

@@ -37,6 +37,17 @@ pub struct FeedbackInput<'a> {
     pub embedder: Option<&'a EmbeddingModel>,
 }
 
+impl<'a> FeedbackInput<'a> {
+    /// What rules and templates need, without labels and models.
+    pub const fn new(
+        code: &'a [CodeFile],
+        phrases: &'a FailurePhrases,
+        events: &'a [WeekEvent],
+    ) -> Self {
+        Self { code, phrases, events, labels: &[], known: &[], embedder: None }
+    }
+}
+
 /// A week as it was read: plain data, without a way to a store.
 #[derive(Clone, Debug)]
 pub struct FeedbackWeek {

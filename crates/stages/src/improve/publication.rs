@@ -15,6 +15,7 @@ use ratchet_store::catalog::{Catalog, NewAnnouncement, NewNotice};
 use ratchet_store::project::ProjectId;
 use serde_json::json;
 
+use super::backlog;
 use super::failure_source::{AgentNames, UNNAMED};
 use super::feedback::{self, FeedbackInput};
 use super::settings::FeedbackSettings;
@@ -76,6 +77,12 @@ pub async fn publish(
         let mut report = document(site, target, &week, (&agent, settings)).await?;
         report.open = weeks.open;
         let proposals = report.proposals.len();
+        // First, so that a publication that was interrupted is finished by the next run.
+        if report.agents.contains(&agent) {
+            backlog::save((&site.catalog, target.project), &report, now).await?;
+            let of_week = (agent.clone(), day.clone());
+            site.catalog.publish_feedback_report(target.project.clone(), of_week, now).await?;
+        }
         let announcements = announcements(target, settings, (&agent, &report), now);
         let new = site.catalog.announce(target.project.clone(), announcements, now).await?;
         // Another server may have published it meanwhile.
@@ -122,7 +129,7 @@ async fn document(
 ) -> ReviewSiteResult<FeedbackReport> {
     let read = settings.read(week).await;
     let phrases = FailurePhrases::shipped();
-    let input = FeedbackInput { code: &read.code, phrases, events: &read.events };
+    let input = FeedbackInput::new(&read.code, phrases, &read.events);
     let from = (site.source(), site);
     let mut report = Box::pin(feedback::report(from, week, Some(agent), input)).await?;
     report.quality = stored_quality(&site.catalog, target.project, week).await?;

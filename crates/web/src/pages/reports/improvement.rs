@@ -32,7 +32,8 @@ const WIDTH: f64 = 240.0;
 /// Room on both sides, so that ends are seen.
 const MARGIN: f64 = 8.0;
 
-/// Makes the document of a week, about the agent of the page's scope or all. It writes nothing.
+/// Returns the document of a week: the one that was published of the scope's agent, or else one that is
+/// made now, about that agent or all. It writes nothing.
 pub(super) async fn make(
     web: &Web,
     ctx: &RequestContext,
@@ -42,10 +43,17 @@ pub(super) async fn make(
         PageError::Bad("another document is being made; reload this page in a moment".to_owned())
     })?;
     let project = ctx.project_id();
+    if let Some(agent) = &ctx.scope.agent {
+        let of_week = (agent.clone(), week.days().0);
+        let stored = web.store.catalog.feedback_report(project.clone(), of_week).await?;
+        if let Some(published) = stored.filter(|stored| stored.published_at.is_some()) {
+            return Ok(published.report);
+        }
+    }
     let site = web.review_site(&project)?;
     let read = web.feedback_settings(&project).read(week).await;
     let phrases = FailurePhrases::shipped();
-    let input = FeedbackInput { code: &read.code, phrases, events: &read.events };
+    let input = FeedbackInput::new(&read.code, phrases, &read.events);
     let (source, agent): (&Source, _) = (site.source(), ctx.scope.agent.as_deref());
     Ok(Box::pin(feedback::report((source, &site), week, agent, input)).await?)
 }
