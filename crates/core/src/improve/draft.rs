@@ -104,6 +104,8 @@ fn proposal(
         title: draft.title.trim().to_owned(),
         reason: draft.reason.trim().to_owned(),
         change: draft.change.trim().to_owned(),
+        instruction: None,
+        prompt: recorded_prompt(draft.component, &of_week),
         diff,
         evidence: of_week.iter().take(MAX_EVIDENCE).map(|trace| trace.id.clone()).collect(),
         failures: known.map_or(of_week.len(), |known| known.failures),

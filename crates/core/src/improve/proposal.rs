@@ -261,7 +261,7 @@ fn one(group: &FailureGroup, input: ProposalInput<'_>) -> Option<Proposal> {
 }
 
 /// The prompt that most of the traces used, where the change is one of the agent's prompt.
-fn recorded_prompt(component: Component, members: &[&ObservedTrace]) -> Option<String> {
+pub(super) fn recorded_prompt(component: Component, members: &[&ObservedTrace]) -> Option<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for prompt in members.iter().flat_map(|trace| &trace.prompts) {
         *counts.entry(prompt).or_default() += 1;

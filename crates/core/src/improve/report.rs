@@ -203,6 +203,7 @@ pub const fn trend_words(trend: Trend) -> &'static str {
         Trend::Steady => "steady",
         Trend::Shrinking => "shrinking",
         Trend::Back => "back",
+        Trend::Gone => "gone",
     }
 }
 

@@ -101,8 +101,12 @@ pub async fn write(
                 store.catalog.fail_job(lease, failure, now).await?
             }
         };
-        // A lost lease is another server's: it finds the comment.
-        let _ = status;
+        if status == LeaseStatus::Lost {
+            tracing::info!(
+                job = job.id,
+                "another server comments this trace, and finds the comment"
+            );
+        }
     }
     Ok(())
 }

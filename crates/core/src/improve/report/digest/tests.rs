@@ -15,6 +15,8 @@ fn proposal(text: &str) -> Proposal {
         title: text.to_owned(),
         reason: text.to_owned(),
         change: text.to_owned(),
+        instruction: None,
+        prompt: None,
         diff: Some(text.to_owned()),
         evidence: vec![text.to_owned(); 20],
         failures: 12,
@@ -24,6 +26,8 @@ fn proposal(text: &str) -> Proposal {
         priority: 0.025,
         trend: Trend::New,
         files: vec![text.to_owned()],
+        written_by: None,
+        features: Vec::new(),
     }
 }
 
