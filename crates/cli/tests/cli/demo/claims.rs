@@ -380,6 +380,7 @@ impl Check<'_> {
                 planted.course != Course::Good
             }
             () if says("nothing is changed") => planted.course != Course::Good,
+            () if says("claims what nothing") => planted.course != Course::Good,
             () if says("longer than most") => {
                 let peers =
                     self.ledger.scored(self.week).filter(|(_, it)| it.agent == planted.agent);
