@@ -150,13 +150,7 @@ async fn draft(context: GateContext<'_>, stored: &StoredAbTest) -> Result<String
 async fn sample(store: &Store, stored: &StoredAbTest, now: Timestamp) -> StoreResult<AbSample> {
     let used = used_versions(store, stored, now).await?;
     let traces = traces(store, stored, used.keys().cloned().collect()).await?;
-    let mut found: BTreeMap<String, Unit> = BTreeMap::new();
-    for trace in &traces {
-        let Some(unit) = unit_of(trace) else { continue };
-        let one = found.entry(unit).or_insert_with(|| Unit::new(trace.timestamp));
-        one.first = one.first.min(trace.timestamp);
-        one.traces = one.traces.saturating_add(1);
-    }
+    let mut found = seen(&traces);
     let mut traffic = AbTraffic::default();
     for (unit, one) in &found {
         traffic.add(stored.test.arm(&stored.id, unit), one.traces);
@@ -210,6 +204,18 @@ async fn sample(store: &Store, stored: &StoredAbTest, now: Timestamp) -> StoreRe
         as_assigned: one.as_assigned,
     };
     Ok(AbSample { units: counted.into_iter().map(marks).collect(), traffic })
+}
+
+/// Users by id, with their first trace and the number of all.
+fn seen(traces: &[Trace]) -> BTreeMap<String, Unit> {
+    let mut found: BTreeMap<String, Unit> = BTreeMap::new();
+    for trace in traces {
+        let Some(unit) = unit_of(trace) else { continue };
+        let one = found.entry(unit).or_insert_with(|| Unit::new(trace.timestamp));
+        one.first = one.first.min(trace.timestamp);
+        one.traces = one.traces.saturating_add(1);
+    }
+    found
 }
 
 /// When a user counts: later scores would change evidence that was looked at before.
