@@ -8,7 +8,7 @@ use ratchet_core::promotion::ab_test::comparison::{AbSample, AbTraffic, UnitMark
 use ratchet_core::promotion::ab_test::{AbEnd, AbSpec, Arm, MAX_UNIT_BYTES};
 use ratchet_core::promotion::agent_version::AgentVersion;
 use ratchet_core::promotion::state::Refused;
-use ratchet_core::record::score::{Score, ScoreTarget};
+use ratchet_core::record::score::ScoreTarget;
 use ratchet_core::record::trace::Trace;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{AbChange, Catalog, NewPromotion, StoredAbTest};
@@ -150,13 +150,7 @@ async fn draft(context: GateContext<'_>, stored: &StoredAbTest) -> Result<String
 async fn sample(store: &Store, stored: &StoredAbTest, now: Timestamp) -> StoreResult<AbSample> {
     let used = used_versions(store, stored, now).await?;
     let traces = traces(store, stored, used.keys().cloned().collect()).await?;
-    let mut found: BTreeMap<String, Unit> = BTreeMap::new();
-    for trace in &traces {
-        let Some(unit) = unit_of(trace) else { continue };
-        let one = found.entry(unit).or_insert_with(|| Unit::new(trace.timestamp));
-        one.first = one.first.min(trace.timestamp);
-        one.traces = one.traces.saturating_add(1);
-    }
+    let mut found = seen(&traces);
     let mut traffic = AbTraffic::default();
     for (unit, one) in &found {
         traffic.add(stored.test.arm(&stored.id, unit), one.traces);
@@ -185,7 +179,14 @@ async fn sample(store: &Store, stored: &StoredAbTest, now: Timestamp) -> StoreRe
         if is_quality(score) && version_of(score) != evaluator {
             continue;
         }
-        if let Some(one) = unit_scored(score, (&unit_by_trace, &unit_by_session), &mut found)
+        let unit = match &score.target {
+            ScoreTarget::Trace(trace) | ScoreTarget::Observation(trace, _) => {
+                unit_by_trace.get(&trace.to_string())
+            }
+            ScoreTarget::Session(session) => unit_by_session.get(&session.to_string()),
+            ScoreTarget::DatasetRun(_) => None,
+        };
+        if let Some(one) = unit.and_then(|unit| found.get_mut(unit))
             && score.timestamp <= counts_from(stored, one.first)
         {
             one.sums.add_score(score);
@@ -205,20 +206,16 @@ async fn sample(store: &Store, stored: &StoredAbTest, now: Timestamp) -> StoreRe
     Ok(AbSample { units: counted.into_iter().map(marks).collect(), traffic })
 }
 
-/// The user that a score is about: that of its trace or session.
-fn unit_scored<'f>(
-    score: &Score,
-    (by_trace, by_session): (&BTreeMap<String, String>, &BTreeMap<String, String>),
-    found: &'f mut BTreeMap<String, Unit>,
-) -> Option<&'f mut Unit> {
-    let unit = match &score.target {
-        ScoreTarget::Trace(trace) | ScoreTarget::Observation(trace, _) => {
-            by_trace.get(&trace.to_string())
-        }
-        ScoreTarget::Session(session) => by_session.get(&session.to_string()),
-        ScoreTarget::DatasetRun(_) => None,
-    };
-    unit.and_then(|unit| found.get_mut(unit))
+/// Users by id, with their first trace and the number of all.
+fn seen(traces: &[Trace]) -> BTreeMap<String, Unit> {
+    let mut found: BTreeMap<String, Unit> = BTreeMap::new();
+    for trace in traces {
+        let Some(unit) = unit_of(trace) else { continue };
+        let one = found.entry(unit).or_insert_with(|| Unit::new(trace.timestamp));
+        one.first = one.first.min(trace.timestamp);
+        one.traces = one.traces.saturating_add(1);
+    }
+    found
 }
 
 /// When a user counts: later scores would change evidence that was looked at before.

@@ -116,8 +116,7 @@ async fn show(
     page.summary = summary(&run, &ctx);
     let neighbours = lists::neighbours(&web, &ctx, &run.trace).await?;
     page.action = html! {
-        a.button href=(ctx.to(&["traces", &run.trace.id.to_string(), "agents"])) { "Agents" }
-        (kinds::menu_of(&run.spent())) (copy::id(&run.trace.id.to_string()))
+        (actions::agents(&ctx, &run.trace)) (kinds::menu_of(&run.spent())) (copy::id(&run.trace.id.to_string()))
         (actions::marks(&web, &ctx, &run.trace).await?)
         (deletion::more(&ctx, &run.trace))
         (actions::neighbours(&ctx, &neighbours))

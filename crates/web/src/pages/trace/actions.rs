@@ -63,6 +63,11 @@ pub(super) async fn queue(
     Ok(forms::back(&ctx, &subject, "queued"))
 }
 
+/// The way to who called whom.
+pub(super) fn agents(ctx: &RequestContext, trace: &Trace) -> Markup {
+    html! { a.button href=(ctx.to(&["traces", &trace.id.to_string(), "agents"])) { "Agents" } }
+}
+
 /// Bookmark and public link of the whole trace.
 pub(super) async fn marks(web: &Web, ctx: &RequestContext, trace: &Trace) -> PageResult<Markup> {
     let id = trace.id.to_string();
