@@ -12,7 +12,7 @@ use super::group::FailureGroup;
 use super::insertion::inserted;
 use super::observed::{ObservedTrace, Standing};
 use super::proposal::{
-    Effort, MAX_EVIDENCE, MIN_SESSIONS, MIN_TRACES, Proposal, Trend, id, impact,
+    Effort, MAX_EVIDENCE, MIN_SESSIONS, MIN_TRACES, Proposal, Trend, id, impact, recorded_prompt,
 };
 use crate::stats::float;
 use texts::text_faults;
