@@ -28,6 +28,8 @@ pub struct NewNotice {
     pub id: String,
     pub kind: NotificationKind,
     pub session: Option<String>,
+    /// Whether it is not worth an interruption: browsers do not get it.
+    pub is_minor: bool,
     /// The payload, a JSON object.
     pub message: String,
 }
@@ -261,7 +263,11 @@ pub(in crate::catalog) fn post_to_subscribers(
     now: Timestamp,
 ) -> StoreResult<()> {
     let receivers = RECEIVERS.all(tx, project)?;
-    let wants = |known: &&NoticeReceiver| !known.is_paused && known.events.contains(&new.kind);
+    let interrupts = |known: &NoticeReceiver| known.kind == ReceiverKind::Browser;
+    let wants = |known: &&NoticeReceiver| {
+        let is_asked = !known.is_paused && known.events.contains(&new.kind);
+        is_asked && !(new.is_minor && interrupts(known))
+    };
     for known in receivers.iter().filter(wants) {
         post(tx, project, known, new, now)?;
     }
