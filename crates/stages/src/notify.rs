@@ -176,6 +176,7 @@ impl Notifier {
             id: notice_id(&chat_id, event.seq),
             kind: notice.kind,
             session: Some(chat_id.to_string()),
+            is_minor: notice.is_minor(),
             message: notice.message(place).payload(event.at).to_string(),
         };
         catalog.post_notice(project, new, now).await
@@ -328,7 +329,13 @@ pub async fn vapid(
 
 /// Returns a test notification. Its message is added at delivery.
 pub fn trial(id: String) -> NewNotice {
-    NewNotice { id, kind: NotificationKind::Test, session: None, message: String::new() }
+    NewNotice {
+        id,
+        kind: NotificationKind::Test,
+        session: None,
+        is_minor: false,
+        message: String::new(),
+    }
 }
 
 fn age(of: Timestamp, now: Timestamp) -> Duration {

@@ -3,6 +3,8 @@
 //! Events are recorded with [`Prepared::with_events`](crate::embedded::Prepared::with_events), in
 //! the same commit as the rest of a batch.
 
+use std::ops::RangeInclusive;
+
 use ratchet_core::chat::event::{ChatEvent, EventKind};
 use ratchet_core::id::SessionId;
 
@@ -19,6 +21,19 @@ pub struct PendingNotification {
     pub project: Option<ProjectId>,
     pub chat: SessionId,
     pub event: ChatEvent,
+}
+
+/// Which part of a chat to show: whole turns, newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChatWindow {
+    /// Sequence number of the last event.
+    pub to: u64,
+    /// Types of events that are shown.
+    pub kinds: Vec<EventKind>,
+    /// Maximum number of turns.
+    pub turns: u32,
+    /// Number of shown events at which no further turn is added.
+    pub events: u32,
 }
 
 impl Telemetry {
@@ -58,6 +73,41 @@ impl Telemetry {
             TelemetryEngine::Embedded(engine) => {
                 engine.chat_events(project, chat, after, limit).await
             }
+        }
+    }
+
+    /// Returns the events of some types in a range of sequence numbers: fewer than there are if
+    /// they are large, and none only if there are none.
+    ///
+    /// # Errors
+    /// Fails only when the database does; an unknown chat has no events.
+    pub async fn chat_events_of(
+        &self,
+        project: ProjectId,
+        chat: SessionId,
+        range: RangeInclusive<u64>,
+        kinds: Vec<EventKind>,
+    ) -> StoreResult<Vec<ChatEvent>> {
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => {
+                engine.chat_events_of(project, chat, range, kinds).await
+            }
+        }
+    }
+
+    /// Returns the sequence number of the first event of a window. A window begins with a message,
+    /// or with the chat, and has at least one turn, however long it is.
+    ///
+    /// # Errors
+    /// Fails only when the database does; the window of an unknown chat begins at 1.
+    pub async fn chat_window(
+        &self,
+        project: ProjectId,
+        chat: SessionId,
+        window: ChatWindow,
+    ) -> StoreResult<u64> {
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.chat_window(project, chat, window).await,
         }
     }
 

@@ -8,6 +8,7 @@ mod backup;
 mod block;
 mod catalog_db;
 mod chat_notice;
+mod chat_query;
 mod chat_row;
 mod column;
 mod compact;

@@ -47,6 +47,7 @@ const FILES: &[(&str, &str)] = &[
     ("dashboards.js", include_str!("assets/dashboards.js")),
     ("session.js", include_str!("assets/session.js")),
     ("chat.js", include_str!("assets/chat.js")),
+    ("chat-composer.js", include_str!("assets/chat-composer.js")),
     ("review.js", include_str!("assets/review.js")),
     ("compare.js", include_str!("assets/compare.js")),
     ("experiments.js", include_str!("assets/experiments.js")),

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::event::{ChatEvent, EventKind};
@@ -10,6 +12,8 @@ use crate::message::Message;
 const SHOWN: usize = 200;
 /// Maximum characters of the agent's id of a prompt.
 const NAME: usize = 100;
+/// Duration from which the end of a turn is worth an interruption: by then people look elsewhere.
+const LONG_TURN: Duration = Duration::from_mins(1);
 
 /// Type of a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -100,6 +104,7 @@ pub struct Notification {
     text: String,
     /// A JSON object.
     facts: Value,
+    is_minor: bool,
 }
 
 /// Where it happened.
@@ -133,6 +138,11 @@ impl Notification {
             | EventKind::Error
             | EventKind::Notice => None,
         }
+    }
+
+    /// Whether it is the end of a short turn, which is not worth an interruption.
+    pub const fn is_minor(&self) -> bool {
+        self.is_minor
     }
 
     /// Returns the message for receivers: a few thousand bytes at most.
@@ -187,7 +197,9 @@ fn turn_ended(body: &Value) -> Notification {
     let facts =
         json!({"state": ChatStateName::Idle.as_str(), "turn": body["turn"], "outcome": outcome});
     let text = if outcome == "done" { "Turn finished" } else { "Turn failed" };
-    Notification { kind: NotificationKind::TurnEnded, text: text.to_owned(), facts }
+    let took = body["duration_ms"].as_u64().map(Duration::from_millis);
+    let is_minor = took.is_some_and(|took| took < LONG_TURN);
+    Notification { kind: NotificationKind::TurnEnded, text: text.to_owned(), facts, is_minor }
 }
 
 fn person_needed(kind: EventKind, body: &Value) -> Notification {
@@ -206,7 +218,7 @@ fn person_needed(kind: EventKind, body: &Value) -> Notification {
         "more": questions.len().saturating_sub(1),
     });
     let facts = json!({"state": ChatStateName::Waiting.as_str(), "ask": ask});
-    Notification { kind: NotificationKind::PersonNeeded, text, facts }
+    Notification { kind: NotificationKind::PersonNeeded, text, facts, is_minor: false }
 }
 
 fn chat_failed(body: &Value) -> Option<Notification> {
@@ -216,7 +228,7 @@ fn chat_failed(body: &Value) -> Option<Notification> {
     let why = short(text_or(&body["why"], ""), SHOWN);
     let text = format!("The agent stopped: {why}");
     let facts = json!({"state": ChatStateName::Failed.as_str(), "why": why});
-    Some(Notification { kind: NotificationKind::ChatFailed, text, facts })
+    Some(Notification { kind: NotificationKind::ChatFailed, text, facts, is_minor: false })
 }
 
 fn text(value: &Value) -> &str {
@@ -299,6 +311,15 @@ mod tests {
         let permission = json!({"id": "p1", "tool": "Bash", "input": {"command": "echo hush"}});
         let asked = notification(EventKind::Permission, &permission).unwrap().to_string();
         assert!(asked.contains("may it use Bash?") && !asked.contains("hush"), "{asked}");
+    }
+
+    #[test]
+    fn only_the_end_of_a_long_turn_is_worth_an_interruption() {
+        let ended = |millis: u64| event(EventKind::Done, &json!({"duration_ms": millis}));
+        assert!(Notification::of(&ended(59_999)).unwrap().is_minor());
+        assert!(!Notification::of(&ended(60_000)).unwrap().is_minor());
+        let asked = event(EventKind::Question, &json!({"id": "q1"}));
+        assert!(!Notification::of(&asked).unwrap().is_minor());
     }
 
     #[test]

@@ -25,9 +25,8 @@ use stream::Stream;
 pub use turn_cost::{AgentCost, add_spending, price_of};
 
 /// Types of lines that become notices, and their text field.
-const NOTICES: [(&str, &str); 5] = [
+const NOTICES: [(&str, &str); 4] = [
     ("compact_boundary", "content"),
-    ("api_retry", "error"),
     ("informational", "content"),
     ("permission_denied", "message"),
     ("task_notification", "summary"),
@@ -137,10 +136,15 @@ impl LineReader {
             Some("stream_event") => self.piece(&said, parent.as_ref()).into(),
             Some("assistant") => self.whole(&said, parent.as_ref()).into(),
             Some("user") => results(&said, parent.as_deref()).into(),
-            Some("system") => {
-                self.is_retried |= said.text("subtype").as_deref() == Some(RETRY);
-                system(&said)
+            Some("system") if said.text("subtype").as_deref() == Some(RETRY) => {
+                self.is_retried = true;
+                // The next attempt writes the message of this one again.
+                let stream = self.streams.get(&parent);
+                let notice = retry(&said, stream.and_then(Stream::open_message));
+                self.streams.remove(&parent);
+                notice.into()
             }
+            Some("system") => system(&said),
             Some("result") => self.ended(&said, turn),
             Some("command_lifecycle") => lifecycle(&said).into(),
             Some("transcript_mirror") => kept(&said).into(),
@@ -298,6 +302,21 @@ fn system(said: &Object<'_>) -> LineOutcome {
         EventBody::default().text("what", what).raw_if("text", text).into_event(EventKind::Notice)
     });
     LineOutcome { events: notice.into_iter().collect(), sign }
+}
+
+/// The notice that a call of the model failed and is made again.
+fn retry(said: &Object<'_>, broken: Option<&str>) -> Vec<UnorderedEvent> {
+    let status = said.count("error_status").map(|status| format!(" ({status})"));
+    let delay = said.count("retry_delay_ms").map(|millis| match millis.div_ceil(1_000) {
+        0 => ", retrying now".to_owned(),
+        seconds => format!(", retrying in {seconds} s"),
+    });
+    let attempt = said.count("attempt").zip(said.count("max_retries"));
+    let attempt = attempt.map(|(attempt, most)| format!(" (attempt {attempt} of {most})"));
+    let why = said.text("error").unwrap_or_else(|| "the model did not answer".to_owned());
+    let text = [status, delay, attempt].into_iter().flatten().fold(why, |text, part| text + &part);
+    let body = EventBody::default().text("what", RETRY).text("text", &text);
+    vec![body.text_if("broken", broken).into_event(EventKind::Notice)]
 }
 
 fn lifecycle(said: &Object<'_>) -> Option<LineSignal> {

@@ -125,7 +125,8 @@ impl TranscriptView {
         story
     }
 
-    fn take(&mut self, event: &ChatEvent) {
+    /// Adds the next event.
+    pub fn take(&mut self, event: &ChatEvent) {
         self.last = event.seq;
         if event.kind == EventKind::Raw {
             return self.add(event, None, TurnPart::Raw(event.body.clone()));
@@ -168,6 +169,9 @@ impl TranscriptView {
                 self.add(event, None, TurnPart::Failure(message));
             }
             EventKind::Notice => {
+                if let Some(broken) = body["broken"].as_str() {
+                    self.take_back(event, broken);
+                }
                 let (what, text) = (text(&body["what"]), in_words(&body["text"]));
                 self.add(event, None, TurnPart::Notice { what, text });
             }
@@ -202,6 +206,16 @@ impl TranscriptView {
         }
         let last = self.turns.len() - 1;
         &mut self.turns[last]
+    }
+
+    /// Removes the text of a message that the agent writes again.
+    fn take_back(&mut self, event: &ChatEvent, broken: &str) {
+        self.turn(event).items.retain(|item| match &item.part {
+            TurnPart::Words { message, .. } | TurnPart::Thought { message, .. } => {
+                message.as_deref() != Some(broken)
+            }
+            _ => true,
+        });
     }
 
     /// Adds an item to the call that started its sub-agent, or to the turn.

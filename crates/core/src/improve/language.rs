@@ -1,3 +1,5 @@
+use std::cmp::Reverse;
+
 use super::terms::words;
 
 /// Frequent words without content, by language. They tell the language of a sentence, whatever it is
@@ -59,7 +61,7 @@ pub fn language(sentence: &str) -> Option<&'static str> {
             (words.iter().filter(is_known).count(), *language)
         })
         .collect();
-    hits.sort_unstable_by(|one, other| other.0.cmp(&one.0));
+    hits.sort_unstable_by_key(|hit| Reverse(hit.0));
     let [(first, language), (second, _), ..] = hits.as_slice() else { return None };
     (*first >= MIN_HITS && first > second).then_some(*language)
 }

@@ -106,7 +106,13 @@ async fn failed_delivery(server: &TestServer) -> String {
     let kind = NotificationKind::WeekReport;
     let new = NewReceiver { name: "ops".into(), keys, events: vec![kind], person: None };
     let made = catalog.add_notice_receiver(project(), new, secrets.clone(), now).await.unwrap();
-    let notice = NewNotice { id: "n".into(), kind, session: None, message: r#""hush""#.into() };
+    let notice = NewNotice {
+        id: "n".into(),
+        kind,
+        session: None,
+        is_minor: false,
+        message: r#""hush""#.into(),
+    };
     catalog.post_notice(project(), notice, now).await.unwrap();
     let claim = (1, Duration::from_secs(60));
     let mut due = catalog.claim_deliveries(claim, secrets.clone(), now).await.unwrap();

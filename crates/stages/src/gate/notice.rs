@@ -43,6 +43,7 @@ pub(super) async fn blocked(
         id: format!("gate-{}", gate.id),
         kind,
         session: None,
+        is_minor: false,
         message: message.payload(context.now).to_string(),
     };
     let catalog = &context.store.catalog;

@@ -257,5 +257,11 @@ fn notice(
 ) -> NewNotice {
     let event = kind.as_str().to_owned();
     let message = Message { event, title, text, sections: Vec::new(), link: None, data };
-    NewNotice { id, kind, session: None, message: message.payload(now).to_string() }
+    NewNotice {
+        id,
+        kind,
+        session: None,
+        is_minor: false,
+        message: message.payload(now).to_string(),
+    }
 }

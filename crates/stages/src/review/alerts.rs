@@ -124,5 +124,5 @@ fn notice(
     // apart again.
     let id = format!("review-alert-{}", Uuid::new_v4());
     let payload = message.payload(now).to_string();
-    Some((message.title, NewNotice { id, kind, session: None, message: payload }))
+    Some((message.title, NewNotice { id, kind, session: None, is_minor: false, message: payload }))
 }

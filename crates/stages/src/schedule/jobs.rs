@@ -287,6 +287,7 @@ impl Scheduler {
             id: format!("review-{}", Uuid::new_v4()),
             kind,
             session: None,
+            is_minor: false,
             message: message.payload(now).to_string(),
         };
         self.store.catalog.post_notice(project.clone(), new, now).await?;
@@ -354,6 +355,7 @@ impl Scheduler {
             id: format!("week-{}", report.week),
             kind: NotificationKind::WeekReport,
             session: None,
+            is_minor: false,
             message: Message { data, ..message }.payload(now).to_string(),
         };
         self.store.catalog.post_notice(project.clone(), new, now).await?;

@@ -15,9 +15,8 @@ use super::apply::Applier;
 use super::block::compress_checked;
 use super::column::Column;
 use super::load::project_number;
-use super::{Prepared, TelemetryDb, chat_notice};
+use super::{Prepared, chat_notice};
 use crate::project::ProjectId;
-use crate::{StoreError, StoreResult};
 
 /// Low bits of an event's number, for its position in the chat.
 const SEQ_BITS: u32 = 32;
@@ -25,8 +24,6 @@ const SEQ_BITS: u32 = 32;
 const COMPRESSED_FROM: usize = 600;
 /// Maximum body size, well above the limit of an agent's line. Guards against damaged files.
 const MAX_BODY_BYTES: usize = 512 * 1024 * 1024;
-/// Size after which a page of events is full; lines can be very long.
-const PAGE_BYTES: usize = 1024 * 1024;
 /// Maximum number of events deleted per slice.
 const SLICE: u32 = 2_000;
 
@@ -139,89 +136,36 @@ fn out_of_order(found: u64, expected: u64) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(code, Some(why))
 }
 
-fn number(chat: i64, seq: u64) -> i64 {
+pub(super) fn number(chat: i64, seq: u64) -> i64 {
     // No chat has four billion events, and no folder two billion chats.
     let seq = i64::from(u32::try_from(seq).unwrap_or(u32::MAX));
     (chat << SEQ_BITS) | seq
 }
 
-fn numbers(chat: i64) -> RangeInclusive<i64> {
+pub(super) fn numbers(chat: i64) -> RangeInclusive<i64> {
     number(chat, 0)..=number(chat, u64::from(u32::MAX))
 }
 
-fn seq_of(number: i64) -> u64 {
+pub(super) fn seq_of(number: i64) -> u64 {
     u64::from(u32::try_from(number & i64::from(u32::MAX)).unwrap_or(u32::MAX))
 }
 
-fn last_seq(db: &Connection, chat: i64) -> rusqlite::Result<u64> {
+pub(super) fn last_seq(db: &Connection, chat: i64) -> rusqlite::Result<u64> {
     let sql = "SELECT max(no) FROM chat_event WHERE no BETWEEN ? AND ?";
     let (first, last) = numbers(chat).into_inner();
     let no: Option<i64> = db.prepare_cached(sql)?.query_row([first, last], |row| row.get(0))?;
     Ok(no.map_or(0, seq_of))
 }
 
-fn find(db: &Connection, project: &ProjectId, id: &SessionId) -> rusqlite::Result<Option<i64>> {
+pub(super) fn find(
+    db: &Connection,
+    project: &ProjectId,
+    id: &SessionId,
+) -> rusqlite::Result<Option<i64>> {
     let Some(project) = project_number(db, project)? else { return Ok(None) };
     let sql = "SELECT no FROM chat WHERE project = ? AND id = ?";
     let key = params![project, Column(id)];
     db.prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()
-}
-
-impl TelemetryDb {
-    /// See `Telemetry::chat_events`.
-    pub(crate) async fn chat_events(
-        &self,
-        project: ProjectId,
-        chat: SessionId,
-        after: u64,
-        limit: u32,
-    ) -> StoreResult<Vec<ChatEvent>> {
-        let query = move |db: &Connection| -> rusqlite::Result<Vec<ChatEvent>> {
-            let Some(chat) = find(db, &project, &chat)? else { return Ok(Vec::new()) };
-            let sql = "SELECT no, at, kind, body FROM chat_event WHERE no > ? AND no <= ? \
-                       ORDER BY no LIMIT ?";
-            let (after, last) = (number(chat, after), *numbers(chat).end());
-            let mut statement = db.prepare_cached(sql)?;
-            let mut rows = statement.query_map(params![after, last, limit], read)?;
-            let (mut events, mut bytes) = (Vec::new(), 0);
-            while bytes < PAGE_BYTES
-                && let Some(event) = rows.next().transpose()?
-            {
-                bytes += event.body.len();
-                events.push(event);
-            }
-            Ok(events)
-        };
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
-    }
-
-    /// See `Telemetry::newest_events`.
-    pub(crate) async fn newest_events(
-        &self,
-        project: ProjectId,
-        chat: SessionId,
-        kind: EventKind,
-        limit: u32,
-    ) -> StoreResult<Vec<ChatEvent>> {
-        let query = move |db: &Connection| -> rusqlite::Result<Vec<ChatEvent>> {
-            let Some(chat) = find(db, &project, &chat)? else { return Ok(Vec::new()) };
-            let sql = "SELECT no, at, kind, body FROM chat_event WHERE no BETWEEN ? AND ? \
-                       AND kind = ? ORDER BY no DESC LIMIT ?";
-            let (first, last) = numbers(chat).into_inner();
-            let mut statement = db.prepare_cached(sql)?;
-            let rows = statement.query_map(params![first, last, kind.as_str(), limit], read)?;
-            rows.collect()
-        };
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
-    }
-
-    /// See `Telemetry::last_event`.
-    pub(crate) async fn last_event(&self, project: ProjectId, chat: SessionId) -> StoreResult<u64> {
-        let query = move |db: &Connection| -> rusqlite::Result<u64> {
-            find(db, &project, &chat)?.map_or(Ok(0), |chat| last_seq(db, chat))
-        };
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
-    }
 }
 
 /// Reads an event from number, time, kind and body.

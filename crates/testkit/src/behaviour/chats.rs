@@ -1,6 +1,7 @@
 use ratchet_core::chat::event::{ChatEvent, EventKind};
 use ratchet_core::id::SessionId;
 use ratchet_store::StoreResult;
+use ratchet_store::chat::ChatWindow;
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Telemetry;
 use tokio::task::JoinSet;
@@ -15,6 +16,7 @@ use crate::recording::RecordBatch;
 pub const ALL: &[Behaviour] = &[
     ("events are read in order, after a sequence number", |s| Box::pin(in_order(s))),
     ("bodies are read back unchanged", |s| Box::pin(bodies(s))),
+    ("a window has whole turns", |s| Box::pin(windows(s))),
     ("chats and projects are apart", |s| Box::pin(apart(s))),
     ("a place is taken once, and none is left out", |s| Box::pin(one_order(s))),
     ("events and traces are recorded together", |s| Box::pin(together(s))),
@@ -65,6 +67,37 @@ async fn in_order(store: Telemetry) {
     assert_eq!(some, written[2..4]);
     assert_eq!(store.chat_events(shop.clone(), chat("c"), 5, 9).await.unwrap(), []);
     assert_eq!(store.last_event(shop, chat("c")).await.unwrap(), 5);
+}
+
+async fn windows(store: Telemetry) {
+    let shop = project("shop");
+    // Three turns: a message, a raw line after each of its pieces, and in the last many of them.
+    let kinds = |pieces: usize| {
+        let pieces = [EventKind::TextDelta, EventKind::Raw].repeat(pieces);
+        [EventKind::Message].into_iter().chain(pieces)
+    };
+    let kinds = kinds(2).chain(kinds(3)).chain(kinds(20));
+    let written: Vec<_> =
+        (1..).zip(kinds).map(|(seq, kind)| ChatEvent { kind, ..event(seq, "{}") }).collect();
+    tell(&store, &shop, "c", written.clone()).await.unwrap();
+    let shown = vec![EventKind::Message, EventKind::TextDelta];
+    let starts = |turns, events, to| {
+        let window = ChatWindow { to, kinds: shown.clone(), turns, events };
+        store.chat_window(shop.clone(), chat("c"), window)
+    };
+    let last = written.len() as u64;
+    assert_eq!(starts(1, 100, last).await.unwrap(), 13);
+    assert_eq!(starts(2, 100, last).await.unwrap(), 6);
+    assert_eq!(starts(9, 100, last).await.unwrap(), 1);
+    // A turn that is too long is whole nevertheless; a further one that does not fit is left out.
+    assert_eq!(starts(9, 5, last).await.unwrap(), 13);
+    assert_eq!(starts(9, 24, last).await.unwrap(), 13);
+    assert_eq!(starts(9, 25, last).await.unwrap(), 6);
+    // What comes before a window has one of its own.
+    assert_eq!(starts(1, 100, 12).await.unwrap(), 6);
+    assert_eq!(starts(1, 100, 0).await.unwrap(), 1);
+    let some = store.chat_events_of(shop.clone(), chat("c"), 6..=12, shown.clone()).await.unwrap();
+    assert_eq!(some.iter().map(|event| event.seq).collect::<Vec<_>>(), [6, 7, 9, 11]);
 }
 
 async fn bodies(store: Telemetry) {

@@ -1,5 +1,6 @@
 // A conversation as it happens. Words are added as they come; whatever else happens has the server
 // draw the turn again, and what differs is put in its place.
+import { compose, drain, empty, enqueue, giveBack } from "./chat-composer.js";
 import { toast } from "./ratchet.js";
 
 const chat = document.querySelector("[data-chat]");
@@ -21,8 +22,14 @@ let types = chat?.dataset.types ?? "";
 let source = null;
 let failures = 0;
 let timer = 0;
+/** The timer that adds the words that came since it was set. */
+let flushing = 0;
+/** Words that wait for it. */
+let fresh = [];
 let isFetching = false;
 let isStale = false;
+/** Milliseconds that the last drawing by the server took. */
+let cost = 0;
 /** The first turn that may have changed, where that is not the last. */
 let earliest = Infinity;
 
@@ -97,8 +104,10 @@ function merge(part) {
   }
   if (turns.children.length) document.querySelector("[data-silence]")?.remove();
   tail = null;
-  ahead.forEach(add);
+  fresh = [...ahead];
+  flush();
   if (follows) toEnd();
+  drain();
 }
 
 /** Where words of a kind go on: in what still grows, or in something new. */
@@ -128,23 +137,41 @@ function begin(kind) {
   return words;
 }
 
-function add(piece) {
-  if (tail?.kind !== piece.kind) {
-    const node = begin(piece.kind);
-    tail = node && { kind: piece.kind, node };
+function add(kind, text) {
+  if (tail?.kind !== kind) {
+    const node = begin(kind);
+    tail = node && { kind, node };
   }
-  tail?.node.append(piece.text);
+  tail?.node.append(text);
 }
 
-/** Has the server draw again what changed, from a turn on, soon and not too often. */
+/** Adds the words that wait, those of one kind at once: laying out the page is what takes long. */
+function flush() {
+  clearTimeout(flushing);
+  flushing = 0;
+  if (!fresh.length) return;
+  const follows = isAtEnd();
+  const pieces = fresh;
+  fresh = [];
+  let from = 0;
+  pieces.forEach((piece, place) => {
+    if (pieces[place + 1]?.kind === piece.kind) return;
+    add(piece.kind, pieces.slice(from, place + 1).map((each) => each.text).join(""));
+    from = place + 1;
+  });
+  if (follows) toEnd();
+}
+
+/** Has the server draw again what changed, from a turn on, soon, and less often the longer it takes. */
 function refresh(turn) {
   isStale = true;
   earliest = Math.min(earliest, Number(turn ?? Infinity));
   if (timer || isFetching) return;
-  timer = setTimeout(load, 60);
+  timer = setTimeout(load, Math.max(60, 2 * cost));
 }
 
 async function load() {
+  const began = performance.now();
   timer = 0;
   isFetching = true;
   isStale = false;
@@ -160,6 +187,7 @@ async function load() {
     say("The page could not be brought up to date; reload it.");
   }
   isFetching = false;
+  cost = performance.now() - began;
   if (isStale) refresh();
 }
 
@@ -175,11 +203,11 @@ function heard(message) {
   if (event.seq <= seen) return;
   seen = event.seq;
   if (!GROWING.includes(event.type) || event.body.parent) return refresh();
-  const follows = isAtEnd();
   const piece = { seq: event.seq, kind: event.type, text: event.body.text ?? "" };
   ahead.push(piece);
-  if (!isFetching && !timer) add(piece);
-  if (follows) toEnd();
+  if (isFetching || timer) return;
+  fresh.push(piece);
+  flushing ||= setTimeout(flush, 40);
 }
 
 function connect() {
@@ -208,17 +236,16 @@ function connect() {
   });
 }
 
-/** Sends a form and stays; says what is in the way. */
-async function send(form, submitter) {
-  const data = new FormData(form, submitter);
+/** Sends what a form says, and stays; says what is in the way. Returns whether it went. */
+async function send(form, data) {
   const body = form.enctype === "multipart/form-data" ? data : new URLSearchParams(data);
   const buttons = [...form.querySelectorAll("button")];
+  let isSent = false;
   for (const button of buttons) button.disabled = true;
   try {
     const answer = await fetch(form.getAttribute("action"), { method: "POST", body, headers: { "x-form-token": token } });
-    if (answer.ok) {
-      if ("composer" in form.dataset) emptyComposer(form);
-    } else {
+    isSent = answer.ok;
+    if (!isSent) {
       const text = await answer.text();
       const isPage = answer.headers.get("content-type")?.includes("html");
       toast(isPage ? new DOMParser().parseFromString(text, "text/html").querySelector(".lead")?.textContent ?? "Refused" : text);
@@ -228,82 +255,21 @@ async function send(form, submitter) {
   }
   for (const button of buttons) button.disabled = false;
   refresh(form.closest("[data-turn]")?.dataset.turn);
+  return isSent;
 }
 
 addEventListener("submit", (event) => {
   const form = event.target;
   if (!("stay" in form.dataset)) return;
   event.preventDefault();
-  send(form, event.submitter);
+  if ("composer" in form.dataset) {
+    if (isAtWork()) enqueue();
+    else send(form, new FormData(form)).then((isSent) => { if (isSent) empty(); });
+    return;
+  }
+  if (form.id === "stop") giveBack();
+  send(form, new FormData(form, event.submitter));
 });
-
-/** Files that go with the next message. */
-function attach(files) {
-  const input = document.querySelector("[data-attach]");
-  if (!input || !files.length) return;
-  const all = new DataTransfer();
-  for (const file of [...input.files, ...files]) all.items.add(file);
-  input.files = all.files;
-  showFiles(input);
-}
-
-function showFiles(input) {
-  const list = document.querySelector("[data-files]");
-  list.replaceChildren(...[...input.files].map((file, place) => {
-    const item = make("li");
-    const name = document.createElement("bdi");
-    name.textContent = file.name;
-    const remove = make("button", "quiet", "Remove");
-    remove.type = "button";
-    remove.setAttribute("aria-label", `Remove ${file.name}`);
-    remove.addEventListener("click", () => {
-      const left = new DataTransfer();
-      [...input.files].forEach((each, other) => { if (other !== place) left.items.add(each); });
-      input.files = left.files;
-      showFiles(input);
-    });
-    item.append(name, ` ${Math.ceil(file.size / 1000)} kB `, remove);
-    return item;
-  }));
-}
-
-function emptyComposer(form) {
-  form.reset();
-  const input = form.querySelector("[data-attach]");
-  showFiles(input);
-  form.querySelector("textarea").focus();
-}
-
-function compose(composer) {
-  const input = composer.querySelector("[data-attach]");
-  const text = composer.querySelector("textarea");
-  const isTouch = matchMedia("(pointer: coarse)").matches;
-  input.addEventListener("change", () => showFiles(input));
-  text.addEventListener("keydown", (event) => {
-    const sends = event.key === "Enter" && !event.isComposing && !event.shiftKey && (!isTouch || event.ctrlKey || event.metaKey);
-    if (!sends) return;
-    event.preventDefault();
-    if (isAtWork()) toast("The agent is at work: stop it with Esc, or wait.");
-    else composer.requestSubmit();
-  });
-  text.addEventListener("paste", (event) => {
-    if (!event.clipboardData?.files.length) return;
-    event.preventDefault();
-    attach(event.clipboardData.files);
-  });
-  addEventListener("dragover", (event) => {
-    if (!event.dataTransfer?.types.includes("Files")) return;
-    event.preventDefault();
-    composer.classList.add("over");
-  });
-  addEventListener("dragleave", (event) => { if (!event.relatedTarget) composer.classList.remove("over"); });
-  addEventListener("drop", (event) => {
-    if (!event.dataTransfer?.files.length) return;
-    event.preventDefault();
-    composer.classList.remove("over");
-    attach(event.dataTransfer.files);
-  });
-}
 
 addEventListener("keydown", (event) => {
   const isElsewhere = document.querySelector("dialog[open], details.menu[open]");
@@ -345,7 +311,7 @@ function rememberChoice() {
 if (chat) {
   for (const turn of turns.children) rememberTurn(turn);
   const composer = document.querySelector("[data-composer]");
-  if (composer) compose(composer);
+  if (composer) compose(composer, { chat, send, isAtWork });
   if (turns.children.length) toEnd();
   if (chat.dataset.state !== "closed") connect();
   if (toggles) rememberChoice();

@@ -5,8 +5,7 @@ use crate::components::icon::{Icon, icon};
 use crate::request_context::RequestContext;
 
 /// What stands in the bar of a phone; everything else is one touch away.
-const ON_PHONES: [Section; 4] =
-    [Section::Home, Section::Traces, Section::Sessions, Section::Dashboards];
+const ON_PHONES: [Section; 4] = [Section::Home, Section::Traces, Section::Sessions, Section::Chats];
 
 /// The way to every page, in the order of the loop.
 pub(super) fn rail(ctx: &RequestContext, current: Section) -> Markup {

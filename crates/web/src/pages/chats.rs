@@ -1,5 +1,6 @@
 //! Pages of chats with agents, the same that `ratchet chat` opens.
 
+mod conversation;
 /// The page of one chat.
 mod one;
 /// Menus of a chat.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ratchet_agent::claude::command::ClaudeTimeouts;
 use ratchet_agent::claude::environment::{self, EnvNames};
 use ratchet_agent::claude::watchdog::Supervision;
-use ratchet_core::chat::event::EventKind;
+use ratchet_core::chat::event::{ChatEvent, EventKind};
 use ratchet_core::chat::system_prompt::DEFAULT_BUDGET;
 use ratchet_core::chat::workspace::{Roots, WorkspaceSource};
 use ratchet_core::id::SessionId;
@@ -19,8 +19,10 @@ use ratchet_stages::chat::workspace_policy::WorkspacePolicy;
 use ratchet_stages::chat::{ChatFolders, ChatLimits, ChatService, Chats, EventFeed, Launcher};
 use ratchet_store::catalog::Role;
 use ratchet_store::query::{Paging, ScoreQuery, ScoresOn, TimeRange};
+use ratchet_testkit::build::batch;
+use ratchet_testkit::recording::RecordBatch as _;
 use ratchet_testkit::{claude, wait};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
 
 use crate::browser::{Answer, Browser, PARTS, Site, id};
@@ -370,6 +372,72 @@ async fn the_stream_tells_what_is_wanted_and_the_rest_of_a_conversation_stays() 
     for odd in ["before=0", "before=18446744073709551615", "before=x"] {
         assert_eq!(stage.member.get(&format!("{chat}?{odd}")).await.status, 200, "{odd}");
     }
+}
+
+/// Appends events to a chat, as a turn records them.
+async fn append(stage: &Stage, chat: &str, events: Vec<(EventKind, Value)>) -> u64 {
+    let session = SessionId::parse(chat.rsplit('/').next().unwrap()).unwrap();
+    let telemetry = &stage.site.data.folder().telemetry;
+    let last = telemetry.last_event(id("shop"), session.clone()).await.unwrap();
+    let event = |(seq, (kind, body)): (u64, (EventKind, Value))| ChatEvent {
+        seq,
+        at: stage.site.now(),
+        kind,
+        body: body.to_string().into(),
+    };
+    let events = (last + 1..).zip(events).map(event).collect();
+    telemetry.record_with_events(batch(&id("shop")).build(), session, events).await.unwrap();
+    last + 1
+}
+
+fn turn(text: &str) -> (EventKind, Value) {
+    (EventKind::Message, json!({"id": text, "turn": "00".repeat(16), "content": text}))
+}
+
+#[tokio::test]
+async fn a_page_has_whole_turns_however_long_one_is() {
+    let mut stage = Stage::new().await;
+    let chat = stage.begun("deltas 3").await;
+    next(&mut stage.follow(&chat).await, EventKind::Done).await;
+    stage.member.post(&format!("{chat}/close"), &[]).await.check(303, "");
+    let piece = |number| (EventKind::TextDelta, json!({"text": format!("w{number} ")}));
+    let raw = || (EventKind::Raw, json!({"type": "stream_event"}));
+    let pieces = (0..15_000).flat_map(|number| [piece(number), raw()]);
+    append(&stage, &chat, [turn("long")].into_iter().chain(pieces).collect()).await;
+    let short = (0..41).map(|number| turn(&format!("short {number}")));
+    let after = append(&stage, &chat, short.collect()).await;
+    let newest = stage.member.get(&chat).await;
+    newest.check(200, "short 1<").check(200, ">Earlier<").check(200, ">Load all<");
+    assert!(!newest.text.contains("short 0<"), "40 turns are on a page");
+    let before = stage.member.get(&format!("{chat}?before={after}")).await;
+    before.check(200, "w0 w1 ").check(200, "w14999 ").check(200, "Latest messages");
+    let all = stage.member.get(&format!("{chat}?all=yes")).await;
+    all.check(200, "w0 w1 ").check(200, "w14999 ").check(200, "1 2 3").check(200, "short 40<");
+    assert!(!all.text.contains(">Earlier<") && !all.text.contains(">Load all<"));
+}
+
+#[tokio::test]
+async fn results_of_tools_do_not_make_a_page_too_large() {
+    let mut stage = Stage::new().await;
+    let chat = stage.begun("deltas 3").await;
+    next(&mut stage.follow(&chat).await, EventKind::Done).await;
+    stage.member.post(&format!("{chat}/close"), &[]).await.check(303, "");
+    let output = "x".repeat(100_000);
+    let call = |id: String| {
+        let input = json!({"command": "ls"});
+        let call = (EventKind::ToolUse, json!({"id": id, "name": "Bash", "input": input}));
+        [call, (EventKind::ToolResult, json!({"tool_use_id": id, "output": output}))]
+    };
+    let few = (0..3).flat_map(|number| call(format!("few{number}")));
+    append(&stage, &chat, [turn("few")].into_iter().chain(few).collect()).await;
+    let page = stage.member.get(&chat).await;
+    page.check(200, "xxxx");
+    assert!(!page.text.contains("results are left out"), "three results fit");
+    let many = (0..400).flat_map(|number| call(format!("many{number}")));
+    append(&stage, &chat, [turn("many")].into_iter().chain(many).collect()).await;
+    let page = stage.member.get(&chat).await;
+    page.check(200, "results are left out").check(200, "the recorded session");
+    assert!(page.text.len() < 10_000_000, "{} bytes", page.text.len());
 }
 
 #[tokio::test]

@@ -72,6 +72,43 @@ fn one_talks_to_an_agent_beside_a_program_and_judges_its_answers() {
 }
 
 #[test]
+fn what_is_typed_while_the_agent_works_waits_and_can_be_taken_back() {
+    with_both(NEW, |hand, page, _| {
+        hand.write(page, "[name=text]", "silence");
+        hand.press(page, "form.chat-new .primary");
+        page.wait_for("[data-turns]");
+        let is_at_work = "document.querySelector('[data-chat]').dataset.state === 'running'";
+        page.wait_until(is_at_work);
+        let queue = |text: &str| {
+            hand.write(page, "#composer textarea", text);
+            match hand {
+                Hand::Keys => page.press("Enter"),
+                Hand::Mouse => page.click("#composer [data-part=act] button[title]"),
+            }
+        };
+        let waits = |words: &str| {
+            format!("document.querySelector('[data-waiting]').innerText.includes('{words}')")
+        };
+        queue("deltas 7");
+        page.wait_until(&waits("deltas 7"));
+        // Who stops the agent gets back what waits, to change it.
+        hand.press(page, "#composer .danger");
+        page.wait_until("document.querySelector('#composer textarea').value === 'deltas 7'");
+        page.wait_until("document.querySelector('[data-chat]').dataset.state === 'idle'");
+        assert!(!page.js(&output("6 7")).as_bool().unwrap());
+        page.js("document.querySelector('#composer textarea').value = ''");
+        say(hand, page, "ask");
+        page.wait_until(&output("The agent wants to use Bash"));
+        queue("deltas 9");
+        page.wait_until(&waits("deltas 9"));
+        hand.press(page, "[data-ask] [value=allow]");
+        // It is sent when the turn has ended.
+        page.wait_until(&output("7 8 9"));
+        page.wait_until("!document.querySelector('[data-waiting] li')");
+    });
+}
+
+#[test]
 fn files_go_along_and_a_chat_gets_a_name() {
     let folder = tempfile::tempdir().unwrap();
     let plan = folder.path().join("plan.md");

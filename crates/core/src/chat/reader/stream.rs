@@ -7,6 +7,8 @@ use crate::record::claude_code::object::Object;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stream {
     message: Option<String>,
+    /// Whether the message is not complete.
+    is_open: bool,
     /// The blocks of words, by their place in the message.
     blocks: BTreeMap<u64, Block>,
 }
@@ -25,12 +27,21 @@ impl Stream {
         self.message.as_deref()
     }
 
+    /// The message that is on its way and not complete.
+    pub(super) fn open_message(&self) -> Option<&str> {
+        self.message().filter(|_| self.is_open)
+    }
+
     /// Takes an event of the model's stream; returns its new text.
     pub(super) fn piece(&mut self, event: &Object<'_>) -> Option<(EventKind, String)> {
         match event.text("type")?.as_str() {
             "message_start" => {
                 let message = event.object("message").and_then(|message| message.text("id"));
-                *self = Self { message, blocks: BTreeMap::new() };
+                *self = Self { message, is_open: true, blocks: BTreeMap::new() };
+                None
+            }
+            "message_stop" => {
+                self.is_open = false;
                 None
             }
             "content_block_start" => {

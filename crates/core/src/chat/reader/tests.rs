@@ -258,6 +258,13 @@ fn compactions_and_retries_are_worth_knowing() {
     let line = json!({"type": "system", "subtype": "api_retry", "error": "busy"});
     let events = take(&mut LineReader::default(), &line).events;
     assert_eq!(said(&events), [(EventKind::Notice, json!({"what": "api_retry", "text": "busy"}))]);
+    let line = json!({"type": "system", "subtype": "api_retry", "error": "overloaded",
+        "error_status": 529, "retry_delay_ms": 3_400, "attempt": 2, "max_retries": 10});
+    // The message of the attempt that failed is named: it is written again.
+    let events = take(&mut with_open_call(1), &line).events;
+    let text = "overloaded (529), retrying in 4 s (attempt 2 of 10)";
+    let notice = json!({"what": "api_retry", "text": text, "broken": "m1"});
+    assert_eq!(said(&events), [(EventKind::Notice, notice)]);
 }
 
 /// A reader in whose turn a call has begun, with so many tokens in.

@@ -61,6 +61,27 @@ fn a_turn_is_told_from_its_message_to_its_end() {
 }
 
 #[test]
+fn text_of_an_attempt_that_failed_is_taken_back() {
+    let words = |id: &str, text: &str| (EventKind::TextDelta, json!({"text": text, "message": id}));
+    let story = view_of(&[
+        message("t1", "hi"),
+        words("m1", "Kept."),
+        words("m2", "Half a sen"),
+        (EventKind::Notice, json!({"what": "api_retry", "text": "overloaded", "broken": "m2"})),
+        words("m3", "A whole sentence."),
+    ]);
+    let texts: Vec<_> = story.turns[0]
+        .items
+        .iter()
+        .map(|item| match &item.part {
+            TurnPart::Words { text, .. } | TurnPart::Notice { text, .. } => text.as_str(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(texts, ["Kept.", "overloaded", "A whole sentence."]);
+}
+
+#[test]
 fn what_sub_agents_do_lies_in_their_call() {
     let mut events = vec![message("t1", "dig"), call("c1", None), call("c2", Some("c1"))];
     events.push((EventKind::TextDelta, json!({"text": "deep", "parent": "c2"})));

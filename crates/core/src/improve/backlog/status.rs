@@ -215,7 +215,7 @@ impl ProposalStatus {
         let before = self.clone();
         let note = match action {
             ProposalAction::Accept => self.accept()?,
-            ProposalAction::Reject(rejection) => self.reject(rejection)?,
+            ProposalAction::Reject(rejection) => self.reject(&rejection)?,
             ProposalAction::Reopen => self.reopen()?,
             ProposalAction::Experiment(prompt) => self.experiment(prompt)?,
             ProposalAction::Done { note } => self.done(note)?,
@@ -256,7 +256,7 @@ impl ProposalStatus {
         Ok(None)
     }
 
-    fn reject(&mut self, rejection: ProposalRejection) -> Result<Option<String>, ProposalRefused> {
+    fn reject(&mut self, rejection: &ProposalRejection) -> Result<Option<String>, ProposalRefused> {
         let reason = checked("reason", &rejection.reason)?;
         if reason.is_empty() {
             let problem = "say why; the reason is shown where the same is proposed again";
@@ -269,7 +269,7 @@ impl ProposalStatus {
         }
         let note = format!("{}: {reason}", rejection.kind.title());
         self.state = ProposalState::Rejected;
-        self.rejection = Some(ProposalRejection { reason, ..rejection });
+        self.rejection = Some(ProposalRejection { reason, kind: rejection.kind });
         Ok(Some(note))
     }
 

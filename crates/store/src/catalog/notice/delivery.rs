@@ -28,6 +28,8 @@ pub struct NewNotice {
     pub id: String,
     pub kind: NotificationKind,
     pub session: Option<String>,
+    /// Whether it is not worth an interruption: browsers do not get it.
+    pub is_minor: bool,
     /// The payload, a JSON object.
     pub message: String,
 }
@@ -269,8 +271,9 @@ pub(in crate::catalog) fn post_to_subscribers(
     now: Timestamp,
 ) -> StoreResult<()> {
     let receivers = RECEIVERS.all(tx, project)?;
-    let is_fit = |known: &NoticeReceiver| {
-        !ReceiverKind::TRACKERS.contains(&known.kind) || new.kind == NotificationKind::Proposal
+    let is_fit = |known: &NoticeReceiver| match known.kind {
+        ReceiverKind::Browser => !new.is_minor,
+        kind => !ReceiverKind::TRACKERS.contains(&kind) || new.kind == NotificationKind::Proposal,
     };
     let wants = |known: &&NoticeReceiver| {
         !known.is_paused && known.events.contains(&new.kind) && is_fit(known)

@@ -205,6 +205,6 @@ fn notify(tx: &Tx<'_>, call: &PromotionCall, stored: &StoredPromotion) -> StoreR
     };
     let id = format!("promotion-{}-{state}-{}", stored.id, call.now.nanos());
     let message = message.payload(call.now).to_string();
-    let new = NewNotice { id, kind, session: None, message };
+    let new = NewNotice { id, kind, session: None, is_minor: false, message };
     post_to_subscribers(tx, &call.project, &new, call.now)
 }

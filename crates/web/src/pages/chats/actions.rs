@@ -17,8 +17,9 @@ use ratchet_stages::chat::{
 };
 use uuid::Uuid;
 
+use super::conversation::Conversation;
 use super::multipart_form::SentForm;
-use super::one::{ChatContent, Conversation};
+use super::one::ChatContent;
 use super::outcome::{self, ChatFormError};
 use super::{find, hands, permission_prompts};
 use crate::components::figure;

@@ -1,22 +1,14 @@
 //! The page of one chat, rendered from stored events; a script adds new ones.
 
-use std::collections::BTreeMap;
-
 use axum::extract::{Path, State};
 use maud::{Markup, html};
-use ratchet_core::chat::event::{ChatEvent, EventKind};
 use ratchet_core::chat::state::ChatStateName;
-use ratchet_core::chat::transcript_view::TranscriptView;
 use ratchet_core::money::Money;
 use ratchet_stages::chat::ChatSettings;
-use ratchet_store::catalog::Chat;
 
-use super::menu;
-use super::thumbs::{self, Thumb};
-use super::toggles::Toggles;
-use super::turns;
+use super::conversation::Conversation;
 use super::turns::ChatContext;
-use super::{find, state, title};
+use super::{menu, state, title, toggles, turns};
 use crate::assets;
 use crate::components::{figure, toast};
 use crate::frame::{Page, Section};
@@ -25,75 +17,7 @@ use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
-/// Number of events that are read for a page.
-const WINDOW: u64 = 6_000;
-/// Number of events of one turn that are rendered again while it runs.
-const LONG_TURN: u64 = 30_000;
-
-/// The part of a chat that a page shows.
-pub(super) struct Conversation {
-    pub(super) chat: Chat,
-    story: TranscriptView,
-    /// Whether there are earlier events.
-    has_before: bool,
-    /// Whether there are later events.
-    is_past: bool,
-    thumbs: BTreeMap<String, Thumb>,
-    tokens: u64,
-    toggles: Toggles,
-}
-
 impl Conversation {
-    /// Reads the newest part of a chat, or the part before a sequence number.
-    pub(super) async fn read(web: &Web, ctx: &RequestContext, id: &str) -> PageResult<Self> {
-        let chat = find(web, ctx, id).await?;
-        let newest = web.store.telemetry.last_event(ctx.project_id(), chat.id.clone()).await?;
-        let before = ctx.params.get("before").and_then(|before| before.parse::<u64>().ok());
-        let to = before.map_or(newest, |before| before.saturating_sub(1).min(newest));
-        Self::between(web, ctx, chat, (to.saturating_sub(WINDOW), to, newest)).await
-    }
-
-    /// Reads the events since a sequence number.
-    async fn since(web: &Web, ctx: &RequestContext, id: &str) -> PageResult<Self> {
-        let chat = find(web, ctx, id).await?;
-        let newest = web.store.telemetry.last_event(ctx.project_id(), chat.id.clone()).await?;
-        let since = ctx.params.get("seq").and_then(|seq| seq.parse::<u64>().ok()).unwrap_or(1);
-        let from = since.saturating_sub(1).max(newest.saturating_sub(LONG_TURN)).min(newest);
-        let mut read = Self::between(web, ctx, chat, (from, newest, newest)).await?;
-        if from > since.saturating_sub(1) {
-            // Events without a turn here belong to one that the page shows already.
-            read.story.turns.retain(|turn| turn.turn.is_some());
-        }
-        Ok(read)
-    }
-
-    async fn between(
-        web: &Web,
-        ctx: &RequestContext,
-        chat: Chat,
-        (from, to, newest): (u64, u64, u64),
-    ) -> PageResult<Self> {
-        let toggles = Toggles::of(ctx);
-        let limit = u32::try_from(to - from).unwrap_or(u32::MAX);
-        let (project, telemetry) = (ctx.project_id(), &web.store.telemetry);
-        let events = match limit {
-            0 => Vec::new(),
-            limit => telemetry.chat_events(project.clone(), chat.id.clone(), from, limit).await?,
-        };
-        let is_shown = |event: &&ChatEvent| toggles.shows(event.kind);
-        let begins = |event: &ChatEvent| event.kind == EventKind::Message;
-        // A page starts at the beginning of a turn if possible.
-        let first = events.iter().position(begins).filter(|_| from > 0).unwrap_or(0);
-        let mut story = TranscriptView::of(events.iter().skip(first).filter(is_shown));
-        story.last = to;
-        let traces = story.turns.iter().filter_map(|turn| turn.turn.clone()).collect();
-        let thumbs = thumbs::given(web, ctx, traces).await?;
-        let session = telemetry.session(project, chat.id.clone()).await?;
-        let tokens = session.map_or(0, |session| session.total_tokens);
-        let (has_before, is_past) = (from > 0 || first > 0, to < newest);
-        Ok(Self { chat, story, has_before, is_past, thumbs, tokens, toggles })
-    }
-
     fn draw_turns(&self, ctx: &RequestContext) -> Markup {
         let id = self.chat.id.to_string();
         let running = self.chat.status.turn.as_ref().map(ToString::to_string);
@@ -153,11 +77,12 @@ impl Conversation {
                 data-events=(events) data-types=(self.toggles.types()) data-all=(Toggles::all_types()) {
                 (content.problem)
                 @if self.has_before { (self.earlier(ctx)) }
+                @if self.is_cut { (self.cut(ctx)) }
                 ol.chat-turns aria-label="Conversation" data-turns { (self.draw_turns(ctx)) }
                 @if self.story.turns.is_empty() { (self.silence(ctx)) }
                 p.chat-link.muted role="status" data-link hidden {}
                 @if self.is_past {
-                    p { a.button href=(ctx.here().without("before")) { "Latest messages" } }
+                    p { a.button href=(ctx.here().without("before").without("all")) { "Latest messages" } }
                 } @else { (self.composer(ctx, &content.text)) }
             }
             script type="module" src=(assets::address("chat.js")) {}
@@ -167,8 +92,23 @@ impl Conversation {
 
     fn earlier(&self, ctx: &RequestContext) -> Markup {
         let first = self.story.turns.first().map_or(1, |turn| turn.seq);
-        let link = ctx.here().with("before", first.to_string()).without("done");
-        html! { p.earlier { a.button href=(link) { "Earlier" } } }
+        let here = || ctx.here().without("done");
+        html! {
+            p.earlier {
+                a.button href=(here().with("before", first.to_string())) { "Earlier" } " "
+                a.button href=(here().without("before").with("all", "yes")) { "Load all" }
+            }
+        }
+    }
+
+    fn cut(&self, ctx: &RequestContext) -> Markup {
+        html! {
+            p.problem role="status" {
+                "Large tool results are left out, because the page would become too large; "
+                a href=(ctx.to(&["sessions", &self.chat.id.to_string()])) { "the recorded session" }
+                " has them."
+            }
+        }
     }
 
     fn silence(&self, ctx: &RequestContext) -> Markup {
@@ -206,6 +146,7 @@ impl Conversation {
                 textarea #say name="text" rows="2" placeholder="Message to the agent"
                          aria-describedby="say-how" { "\n" (text) }
                 ul.chosen-files data-files {}
+                ol.waiting-messages aria-label="Messages that wait for the agent" data-waiting {}
                 div.composer-line {
                     label.button.attach { "Attach"
                         input.sr type="file" name="file" multiple data-attach
@@ -222,8 +163,10 @@ impl Conversation {
     fn act(&self) -> Markup {
         let is_at_work = self.chat.status.turn.is_some();
         html! {
-            @if is_at_work { button.button.danger type="submit" form="stop" { "Stop" } }
-            @else { button.button.primary type="submit" { "Send" } }
+            @if is_at_work {
+                button.button type="submit" title="Sends it as soon as the agent is done" { "Queue" } " "
+                button.button.danger type="submit" form="stop" { "Stop" }
+            } @else { button.button.primary type="submit" { "Send" } }
         }
     }
 }

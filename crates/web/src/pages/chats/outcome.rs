@@ -7,7 +7,8 @@ use ratchet_core::chat::transcript_view;
 use ratchet_stages::chat::workspace_policy::WorkspacePolicyError;
 use ratchet_stages::chat::{ChatError, ChatsError};
 
-use super::one::{ChatContent, Conversation};
+use super::conversation::Conversation;
+use super::one::ChatContent;
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;

@@ -60,15 +60,19 @@ impl Toggles {
     }
 
     /// Whether a type of events is shown.
-    pub(super) fn shows(&self, kind: EventKind) -> bool {
+    fn shows(&self, kind: EventKind) -> bool {
         let toggle = Toggle::ALL.into_iter().find(|toggle| toggle.kind() == kind);
         toggle.is_none_or(|toggle| self.0.contains(&toggle))
     }
 
+    /// Types of events to show.
+    pub(super) fn kinds(&self) -> Vec<EventKind> {
+        EventKind::ALL.into_iter().filter(|kind| self.shows(*kind)).collect()
+    }
+
     /// Types of events that the stream must contain, separated by commas.
     pub(super) fn types(&self) -> String {
-        let kinds = EventKind::ALL.into_iter().filter(|kind| self.shows(*kind));
-        kinds.map(EventKind::as_str).collect::<Vec<_>>().join(",")
+        self.kinds().into_iter().map(EventKind::as_str).collect::<Vec<_>>().join(",")
     }
 
     pub(super) fn all_types() -> String {
