@@ -45,7 +45,7 @@ enum Agent {
     /// A target that is called from here.
     Here(Box<OpenTarget>),
     /// A target that the server calls.
-    OnServer(ServerAgent),
+    OnServer(Box<ServerAgent>),
 }
 
 struct ServerAgent {
@@ -135,13 +135,13 @@ async fn open(
         if let ExperimentSite::Server(server, project) = prompts {
             let theirs = server.server_targets(project).await?.targets;
             if let Some(found) = theirs.iter().find(|one| one.name == named) {
-                return Ok(Agent::OnServer(ServerAgent {
+                return Ok(Agent::OnServer(Box::new(ServerAgent {
                     server: server.clone(),
                     project: project.clone(),
                     name: named.to_owned(),
                     kind: found.kind.clone(),
                     environment: environment.map(str::to_owned),
-                }));
+                })));
             }
             names.extend(theirs.into_iter().map(|one| one.name));
         }
