@@ -150,11 +150,11 @@ impl AgentRun {
 
     /// The cost of its calls; `None` where a price is unknown.
     fn cost(&self) -> Option<Money> {
-        let costs = self.steps.iter().filter_map(|step| match &step.kind {
+        let mut costs = self.steps.iter().filter_map(|step| match &step.kind {
             StepKind::Model { cost, .. } => Some(*cost),
             StepKind::Tool { .. } => None,
         });
-        costs.fold(Some(Money::ZERO), |sum, cost| Some(sum? + cost?))
+        costs.try_fold(Money::ZERO, |sum, cost| Some(sum + cost?))
     }
 }
 

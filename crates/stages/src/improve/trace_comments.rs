@@ -9,7 +9,7 @@ use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::backoff_clock::{BackoffClock as _, SystemBackoffClock};
 use ratchet_remote::langfuse::client::ClientError;
-use ratchet_store::catalog::{JobFailure, JobRecord, JobRequest, NewJob};
+use ratchet_store::catalog::{JobFailure, JobRecord, JobRequest, LeaseStatus, NewJob};
 use ratchet_store::{Store, StoreResult};
 use serde::{Deserialize, Serialize};
 

@@ -215,15 +215,7 @@ fn act(
         }
         (action, _) => action,
     };
-    let gate_of = match &action {
-        Action::Gate(found) => Some(GateLink {
-            gate: found.gate.clone(),
-            dataset: GATES.require(tx, &call.project, &found.gate)?.dataset,
-            run: found.run.clone(),
-            verdict: found.verdict,
-        }),
-        _ => None,
-    };
+    let gate_of = gate_link(tx, call, &action)?;
     let facts = facts(tx, call, (&stored, &version))?;
     let was = stored.promotion.clone();
     let applied = stored.promotion.apply(action, &facts);
@@ -247,6 +239,17 @@ fn act(
             Ok(Ok(stored))
         }
     }
+}
+
+/// The gate that an action brings as evidence.
+fn gate_link(tx: &Tx<'_>, call: &PromotionCall, action: &Action) -> StoreResult<Option<GateLink>> {
+    let Action::Gate(found) = action else { return Ok(None) };
+    Ok(Some(GateLink {
+        gate: found.gate.clone(),
+        dataset: GATES.require(tx, &call.project, &found.gate)?.dataset,
+        run: found.run.clone(),
+        verdict: found.verdict,
+    }))
 }
 
 fn facts(

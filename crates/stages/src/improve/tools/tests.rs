@@ -36,12 +36,7 @@ fn tools(code: Option<&TempDir>) -> FeedbackTools {
     let report = FeedbackReport {
         week: "2026-11-01".to_owned(),
         agents: vec!["bot".to_owned(), "other".to_owned()],
-        proposals: Vec::new(),
-        faded: Vec::new(),
-        events: Vec::new(),
-        model: None,
-        left_out: 0,
-        metrics: Vec::new(),
+        ..FeedbackReport::default()
     };
     let files: Vec<CodeFile> = code.map_or_else(Vec::new, |it| codebase::read(it.path()).unwrap());
     let folder = code.map(|it| Arc::new(CodeFolder::open(it.path()).unwrap()));
