@@ -39,11 +39,8 @@ const PROMPT: &str = "/project/shop/prompts/support%2Fgreeting";
 #[tokio::test]
 async fn a_prompt_shows_what_is_live_and_what_changed() {
     let (_site, mut browser) = two_versions(Role::Viewer).await;
-    browser
-        .get("/project/shop/prompts")
-        .await
-        .check(200, "support/greeting")
-        .check(200, "1 prompt.");
+    browser.get("/project/shop/prompts").await.check(200, "support/").check(200, "1 prompt.");
+    browser.get("/project/shop/prompts?folder=support").await.check(200, ">greeting</bdi>");
     browser.get(PROMPT).await.check(200, "Be &lt;b&gt;brief");
     let newest = browser.get(&format!("{PROMPT}?version=2")).await;
     newest.check(200, "Changes since version 1, which is production").check(200, "<ins>");
