@@ -130,8 +130,9 @@ pub(crate) fn run(args: &FeedbackArgs) -> anyhow::Result<Outcome> {
             let input = FeedbackInput { code: &code, phrases: &phrases, events: &events };
             let mut report = Box::pin(feedback::report(from, &week, agent, input)).await?;
             report.quality = target.reports().await?.report(&week.days().0).await?;
+            Box::pin(deliver(args, &report)).await?;
             print(&printed(args.format(), &report)?)?;
-            Box::pin(deliver(args, &report)).await
+            Ok(())
         },
     ))?;
     Ok(Outcome::Done)
