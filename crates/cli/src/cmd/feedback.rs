@@ -151,8 +151,9 @@ pub(crate) fn run(args: &FeedbackArgs) -> anyhow::Result<Outcome> {
                     counted(kept, "proposal")
                 );
             }
+            Box::pin(delivery::deliver(args, &report)).await?;
             print(&printed(args.format(), &report)?)?;
-            Box::pin(delivery::deliver(args, &report)).await
+            Ok(())
         },
     ))?;
     Ok(Outcome::Done)

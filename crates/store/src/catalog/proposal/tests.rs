@@ -39,6 +39,8 @@ fn found(id: &str, failures: usize) -> Proposal {
         priority: 0.1,
         trend: Trend::New,
         files: Vec::new(),
+        written_by: None,
+        features: Vec::new(),
     }
 }
 
@@ -47,10 +49,8 @@ fn document(week: &str, failures: usize) -> FeedbackReport {
         week: week.to_owned(),
         agents: vec!["desk".to_owned()],
         proposals: vec![found("p", failures)],
-        events: Vec::new(),
-        left_out: 0,
-        metrics: Vec::new(),
         counts: vec![AgentWeek { agent: "desk".to_owned(), ..AgentWeek::default() }],
+        ..FeedbackReport::default()
     }
 }
 
