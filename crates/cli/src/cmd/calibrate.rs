@@ -15,6 +15,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use clap::Args;
+use ratchet_agent::budget::Budget;
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::{self, Rubric};
 use ratchet_core::quality::calibration::panel::{self, PanelDrift};
@@ -185,10 +186,7 @@ async fn calibrate(
         false => None,
     };
     let drift = panel::drifts(&panels::read(ctx.sink).await?);
-    let budget = match &judge {
-        Judge::Model(judge) => judge.budget.clone(),
-        Judge::Offline | Judge::OwnSignals(_) | Judge::HandedIn(_) => args.judge.budget(),
-    };
+    let budget = budget(args, &judge);
     let with = (args.draft_with.as_deref(), &budget);
     // No model reads criteria for the offline judge: it gets signal overrides, unless a model is
     // to write criteria for later.
@@ -232,6 +230,14 @@ async fn calibrate(
     }
     backlog::track(target, &found).await?;
     Ok(found)
+}
+
+/// The budget that drafts share with the judge.
+fn budget(args: &CalibrateArgs, judge: &Judge) -> Budget {
+    match judge {
+        Judge::Model(judge) => judge.budget.clone(),
+        Judge::Offline | Judge::OwnSignals(_) | Judge::HandedIn(_) => args.judge.budget(),
+    }
 }
 
 /// Scoring request of the judge; sessions and policy are set later.

@@ -42,7 +42,7 @@ pub(crate) struct McpArgs {
     /// Also offer tools that change prompts, datasets and scores
     #[arg(long)]
     manage: bool,
-    /// Folder with the agent's code, which read_codebase shows; with a data folder only
+    /// Folder with the agent's code, which `read_codebase` shows; with a data folder only
     #[arg(long, value_name = "DIR", conflicts_with = "server")]
     code: Option<PathBuf>,
 }

@@ -32,6 +32,8 @@ fn proposal(id: &str, component: Component, title: &str) -> Proposal {
         priority: 0.025,
         trend: Trend::New,
         files: vec!["prompts/desk.md:4".to_owned()],
+        written_by: None,
+        features: Vec::new(),
     }
 }
 
@@ -56,10 +58,7 @@ async fn site() -> Site {
             proposal("p-prompt", Component::Prompt, "get_return_policy is not called"),
             proposal("p-tool", Component::Tool, "<script>alert(1)</script>"),
         ],
-        events: Vec::new(),
-        left_out: 0,
-        metrics: Vec::new(),
-        counts: Vec::new(),
+        ..FeedbackReport::default()
     };
     let new = NewFeedback { agent: "desk".to_owned(), report, proposals: Vec::new() };
     catalog.save_feedback_report(id("shop"), new, site.now()).await.unwrap();

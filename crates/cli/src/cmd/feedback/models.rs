@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use ratchet_agent::embedding::EmbeddingModel;
 use ratchet_core::improve::learned::ConfirmedDiagnosis;
 use ratchet_core::improve::report::FeedbackReport;
 use ratchet_core::money::Money;

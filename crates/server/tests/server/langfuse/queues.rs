@@ -130,6 +130,28 @@ async fn another_project_sees_no_queue() {
     server.stop().await;
 }
 
+/// A trace with an observation and a score.
+fn recorded(id: &str) -> Value {
+    json!({"batch": [
+        {"id": format!("{id}-1"), "timestamp": "2026-11-15T10:00:00Z", "type": "trace-create",
+         "body": {"id": id, "name": "refund", "sessionId": format!("session-{id}")}},
+        {"id": format!("{id}-2"), "timestamp": "2026-11-15T10:00:00Z", "type": "span-create",
+         "body": {"id": format!("step-{id}"), "traceId": id, "name": "look up"}},
+        {"id": format!("{id}-3"), "timestamp": "2026-11-15T10:00:00Z", "type": "score-create",
+         "body": {"id": format!("score-{id}"), "traceId": id, "name": "quality", "value": 1}},
+    ]})
+}
+
+/// A batch of one event.
+fn event(kind: &str, body: &Value) -> Value {
+    json!({"batch": [{"id": "e", "timestamp": "2026-11-15T10:00:00Z", "type": kind, "body": body}]})
+}
+
+/// A comment on a trace.
+fn comment(object: &str) -> Value {
+    json!({"projectId": "shop", "objectType": "TRACE", "objectId": object, "content": "seen"})
+}
+
 #[tokio::test]
 async fn a_reviewers_key_scores_and_comments_what_is_in_its_queues_and_nothing_else() {
     let server = TestServer::start().await;
@@ -168,13 +190,11 @@ async fn a_reviewers_key_scores_and_comments_what_is_in_its_queues_and_nothing_e
     ] {
         reviewer(scores, &body).await.check(403, why);
     }
-    let event = |kind: &str, body: Value| json!({"batch": [{"id": "e", "timestamp": "2026-11-15T10:00:00Z", "type": kind, "body": body}]});
     let ingestion = "/api/public/ingestion";
-    reviewer(ingestion, &event("score-create", score("by-sdk", "queued"))).await.check(207, "201");
-    reviewer(ingestion, &event("trace-create", json!({"id": "t"})))
+    reviewer(ingestion, &event("score-create", &score("by-sdk", "queued"))).await.check(207, "201");
+    reviewer(ingestion, &event("trace-create", &json!({"id": "t"})))
         .await
         .check(403, "may not record");
-    let comment = |object: &str| json!({"projectId": "shop", "objectType": "TRACE", "objectId": object, "content": "seen"});
     let comments = "/api/public/comments";
     let made = reviewer(comments, &comment("queued")).await.check(200, "id").json();
     reviewer(comments, &comment("other")).await.check(404, "other not found");
@@ -202,18 +222,8 @@ async fn a_reviewers_key_sees_the_queues_of_its_person_and_the_records_in_them()
     let server = TestServer::start().await;
     let ann = make_reviewer(&server).await;
     let (theirs, others) = (queue(&server, "theirs").await, queue(&server, "others").await);
-    let span = |id: &str| {
-        json!({"batch": [
-            {"id": format!("{id}-1"), "timestamp": "2026-11-15T10:00:00Z", "type": "trace-create",
-             "body": {"id": id, "name": "refund", "sessionId": format!("session-{id}")}},
-            {"id": format!("{id}-2"), "timestamp": "2026-11-15T10:00:00Z", "type": "span-create",
-             "body": {"id": format!("step-{id}"), "traceId": id, "name": "look up"}},
-            {"id": format!("{id}-3"), "timestamp": "2026-11-15T10:00:00Z", "type": "score-create",
-             "body": {"id": format!("score-{id}"), "traceId": id, "name": "quality", "value": 1}},
-        ]})
-    };
     for (id, queue) in [("a", &theirs), ("b", &others)] {
-        send(&server, "POST", "/api/public/ingestion", span(id)).await.check(207, "201");
+        send(&server, "POST", "/api/public/ingestion", recorded(id)).await.check(207, "201");
         let item = json!({"objectId": id, "objectType": "TRACE"});
         send(&server, "POST", &format!("{queue}/items"), item).await.check(200, "PENDING");
     }

@@ -7,8 +7,9 @@ use ratchet_core::money::Money;
 use ratchet_stages::chat::ChatSettings;
 
 use super::conversation::Conversation;
+use super::toggles::Toggles;
 use super::turns::ChatContext;
-use super::{menu, state, title, toggles, turns};
+use super::{menu, state, title, turns};
 use crate::assets;
 use crate::components::{figure, toast};
 use crate::frame::{Page, Section};

@@ -3,6 +3,7 @@
 
 use maud::{Markup, html};
 use ratchet_core::calendar::Week;
+use ratchet_core::counted::counted;
 use ratchet_core::improve::phrases::FailurePhrases;
 use ratchet_core::improve::priority::PriorityBand;
 use ratchet_core::improve::proposal::Proposal;
@@ -10,7 +11,6 @@ use ratchet_core::improve::report::{
     FALSE_ALARMS, FeedbackReport, OpenReview, affected_words, effort_words, files_words,
     metric_words, snapshot, trend_words,
 };
-use ratchet_core::quality::report::counted;
 use ratchet_core::review::metrics::WeeklyMetric;
 use ratchet_core::review::weekly::{WeeklyMetrics, interval_text, value_text};
 use ratchet_stages::improve::feedback::{self, FeedbackInput};
