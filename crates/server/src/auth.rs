@@ -29,7 +29,7 @@ use crate::error::{ApiError, ApiResult};
 use credentials::{Credentials, unauthorized};
 pub use local_keys::{LocalKey, LocalKeys};
 
-/// What a reviewer's key is told that belongs to nobody.
+/// The error for a reviewer's key that belongs to nobody.
 const IS_NOBODYS: &str = "this key has the role reviewer and belongs to nobody; create one of a \
      person with `ratchet keys create --role reviewer --person EMAIL`, and revoke this one";
 

@@ -15,7 +15,7 @@ use ratchet_store::telemetry::Batch;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::feedback_agent::{AgentRun, AgentStep, StepKind};
+use super::feedback_agent::{AgentStep, FeedbackRun, StepKind};
 
 /// The name of the traces.
 const NAME: &str = "ratchet-feedback";
@@ -26,7 +26,7 @@ const NAME: &str = "ratchet-feedback";
 /// # Errors
 /// Never in practice: the ids are hexadecimal.
 pub fn records(
-    run: &AgentRun,
+    run: &FeedbackRun,
     (key, week): (Uuid, &str),
     project: ProjectId,
     now: Timestamp,

@@ -53,7 +53,7 @@ pub enum StepKind {
 
 /// What the agent did.
 #[derive(Clone, Debug, Default)]
-pub struct AgentRun {
+pub struct FeedbackRun {
     /// Checked proposals.
     pub proposals: Vec<Proposal>,
     /// Why others were refused.
@@ -66,8 +66,8 @@ pub struct AgentRun {
 impl FeedbackAgent<'_> {
     /// Runs until the model has nothing left to propose, its budget is spent, or it fails. What was
     /// proposed until then counts.
-    pub async fn run(&self, tools: &FeedbackTools) -> AgentRun {
-        let mut run = AgentRun::default();
+    pub async fn run(&self, tools: &FeedbackTools) -> FeedbackRun {
+        let mut run = FeedbackRun::default();
         let mut ask = LlmRequest {
             system: vec![CacheablePart::cached(self.words.trim())],
             tools: FeedbackTool::ALL.map(spec).to_vec(),
@@ -103,7 +103,7 @@ impl FeedbackAgent<'_> {
         &self,
         (at, call): (usize, &ToolCall),
         tools: &FeedbackTools,
-        run: &mut AgentRun,
+        run: &mut FeedbackRun,
     ) -> ToolResult {
         let start = (self.clock)();
         let answer = if at < MAX_CALLS {
@@ -128,7 +128,7 @@ impl FeedbackAgent<'_> {
     }
 }
 
-impl AgentRun {
+impl FeedbackRun {
     /// Adds the proposals to a report: those about a known pattern take the place of its template.
     pub fn add_to(self, report: &mut FeedbackReport, (name, trace): (&str, Option<String>)) {
         let steps = self.steps.iter();
@@ -159,7 +159,11 @@ impl AgentRun {
 }
 
 /// Answers a call, and keeps what it proposes.
-fn called(call: &ToolCall, tools: &FeedbackTools, run: &mut AgentRun) -> Result<Value, ToolFault> {
+fn called(
+    call: &ToolCall,
+    tools: &FeedbackTools,
+    run: &mut FeedbackRun,
+) -> Result<Value, ToolFault> {
     let tool = FeedbackTool::named(&call.name);
     let tool = tool.ok_or_else(|| ToolFault(format!("there is no tool {}", call.name)))?;
     if tool != FeedbackTool::GenerateProposal {

@@ -231,6 +231,8 @@ async fn browsers_read_what_they_are_pushed_and_go_when_they_are_gone() {
     let contact = None;
     let key = notify::vapid(stage.data.folder(), contact, START).await.unwrap();
     let _telling = tell(&stage, LONG);
+    // The end of a short turn is no reason to interrupt anybody: the question is the first push.
+    turn(&stage, &chats, "hello", "idle").await;
     let waits = turn(&stage, &chats, "question", "waiting").await;
     let pushed = inbox.next();
     let result: Value = ann.read(&pushed);
@@ -248,7 +250,7 @@ async fn browsers_read_what_they_are_pushed_and_go_when_they_are_gone() {
     ended(&stage, &first).await;
     browser(&stage, &inbox.url("push/bob"), &bob).await;
     inbox.answer([InboxAnswer::Status(410), InboxAnswer::Status(410)]);
-    turn(&stage, &chats, "hello", "idle").await;
+    turn(&stage, &chats, "question", "waiting").await;
     inbox.next();
     inbox.next();
     let read = async || stage.data.catalog().notice_receivers(stage.shop.clone()).await.unwrap();

@@ -241,12 +241,13 @@ fn act(
     }
 }
 
-/// The gate that an action brings as evidence.
+/// The gate that an action brings as evidence; none if it is no longer stored.
 fn gate_link(tx: &Tx<'_>, call: &PromotionCall, action: &Action) -> StoreResult<Option<GateLink>> {
     let Action::Gate(found) = action else { return Ok(None) };
-    Ok(Some(GateLink {
+    let gate = GATES.find(tx, &call.project, &found.gate)?;
+    Ok(gate.map(|gate| GateLink {
         gate: found.gate.clone(),
-        dataset: GATES.require(tx, &call.project, &found.gate)?.dataset,
+        dataset: gate.dataset,
         run: found.run.clone(),
         verdict: found.verdict,
     }))

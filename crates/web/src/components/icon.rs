@@ -48,7 +48,6 @@ impl Icon {
     /// Every drawing: lines on a grid of 16 by 16.
     pub const DRAWN: [(Self, &str); 39] = [
         (Self::Ratchet, "M8 2a6 6 0 1 0 6 6M8 2l3-1M8 2l2 2.500M8 5v3l2.500 1.500"),
-        (Self::Folder, "M2 3.500h4l1.500 2H14v7.500H2z"),
         (Self::Home, "M2 7.500 8 2.500l6 5M3.500 6.500V13.500h9V6.500M6.500 13.500V9.500h3v4"),
         (Self::Trace, "M2 3.500h7M4.500 8h7M7 12.500h7"),
         (
@@ -71,6 +70,7 @@ impl Icon {
             Self::Dataset,
             "M2.500 4c0-2 11-2 11 0s-11 2-11 0M2.500 4v8c0 2 11 2 11 0V4M2.500 8c0 2 11 2 11 0",
         ),
+        (Self::Folder, "M2 3.500h4l1.500 2H14v7.500H2z"),
         (Self::Prompt, "M3 2.500h7l3 3v8H3zM10 2.500v3h3M5.500 8h5M5.500 10.500h5"),
         (Self::Dashboard, "M2 14h12M3.500 14V9M7 14V4M10.500 14V7M13.500 14V2.500"),
         (

@@ -400,7 +400,10 @@ async fn a_page_has_whole_turns_however_long_one_is() {
     let chat = stage.begun("deltas 3").await;
     next(&mut stage.follow(&chat).await, EventKind::Done).await;
     stage.member.post(&format!("{chat}/close"), &[]).await.check(303, "");
-    let piece = |number| (EventKind::TextDelta, json!({"text": format!("w{number} ")}));
+    let piece = |number| {
+        let message = format!("m{}", number / 500);
+        (EventKind::TextDelta, json!({"text": format!("w{number} "), "message": message}))
+    };
     let raw = || (EventKind::Raw, json!({"type": "stream_event"}));
     let pieces = (0..15_000).flat_map(|number| [piece(number), raw()]);
     append(&stage, &chat, [turn("long")].into_iter().chain(pieces).collect()).await;

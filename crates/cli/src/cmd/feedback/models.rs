@@ -12,7 +12,7 @@ use ratchet_server::clock::Clock;
 use ratchet_stages::data_target::ScoringTarget;
 use ratchet_stages::improve::codebase::CodeFolder;
 use ratchet_stages::improve::feedback::FeedbackWeek;
-use ratchet_stages::improve::feedback_agent::{AgentRun, FeedbackAgent};
+use ratchet_stages::improve::feedback_agent::{FeedbackAgent, FeedbackRun};
 use ratchet_stages::improve::tools::FeedbackTools;
 use ratchet_stages::improve::{agent_trace, feedback_agent};
 use ratchet_stages::llm_connections::judge::open_embeddings;
@@ -93,7 +93,7 @@ impl ModelArgs {
 
 /// Records the run where the records are in a data folder: a trace with each step.
 async fn record_run(
-    run: &AgentRun,
+    run: &FeedbackRun,
     target: &ScoringTarget,
     week: &str,
 ) -> anyhow::Result<Option<String>> {

@@ -54,7 +54,6 @@ const NOT_AUDITED: &[&str] = &[
     "POST /v1/metrics",
     "POST /v1/traces",
     "PUT /api/v1/media/{project}/{media}",
-    "PUT /api/v1/reports/{week}",
     // A message is an event of its chat, with its author.
     "POST /api/v1/chats/{chat}/messages",
     "POST /api/v1/sessions/{chat}/messages",
