@@ -118,6 +118,7 @@ fn nothing(ctx: &RequestContext) -> Markup {
             "last week and stores them here:" }
         (copy::snippet(&ctx.command("feedback --save")))
         p { "Weekly quality reports and calibration add theirs." }
+        p { a.button href=(Section::Quality.link(ctx)) { "Weekly reports" } }
     };
     empty::empty("No proposals yet", &how)
 }

@@ -56,7 +56,7 @@ fn the_users_own_notations_reach_prompts_and_those_who_label() {
     let after = prompt();
     assert!(!after["message"].as_str().unwrap().contains("later words of the user"), "{after}");
     assert_ne!(before["prompt_hash"], after["prompt_hash"]);
-    assert!(brief().contains("1 user messages"), "{}", brief());
+    assert!(brief().contains("1 user message,"), "{}", brief());
 }
 
 /// Somebody who is handed prompts is asked about one dimension at a time, as a model is.

@@ -27,10 +27,12 @@ impl Servers {
         data.catalog().create_project(new, time(moment)).await.unwrap();
         let servers = Self { data, project };
         assert_eq!(servers.due("first", time(moment)).await, [""; 0]);
-        // The other schedule that every project has.
-        let (catalog, off) = (servers.data.catalog(), ScheduleToggle::Off);
-        let project = servers.project.clone();
-        catalog.switch_schedule(project, "review".into(), off, time(moment)).await.unwrap();
+        // The other schedules that every project has.
+        for other in ["review", "feedback"] {
+            let (catalog, off) = (servers.data.catalog(), ScheduleToggle::Off);
+            let project = servers.project.clone();
+            catalog.switch_schedule(project, other.into(), off, time(moment)).await.unwrap();
+        }
         servers
     }
 

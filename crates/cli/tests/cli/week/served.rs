@@ -78,7 +78,10 @@ fn schedules_of_a_server_are_added_switched_run_and_removed_while_it_is_up() {
     let weeks = running.send(http::get("/api/v1/reports")).json();
     assert_eq!(weeks["weeks"].as_array().unwrap().len(), 1, "{weeks}");
     for (args, part) in [
-        (vec!["run", "theirs"], "schedule theirs not found; available: ours, review, weekly"),
+        (
+            vec!["run", "theirs"],
+            "schedule theirs not found; available: feedback, ours, review, weekly",
+        ),
         (vec!["add", "x", "--judge", "gpt"], "judge: there is no judge \"gpt\""),
         (vec!["add", "x", "--cron", "61 * * * *"], "must be from 0 to 59"),
         (vec!["remove", "weekly"], "pause it instead"),

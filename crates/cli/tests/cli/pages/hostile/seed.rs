@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::words;
 use crate::pages::furnish::{
-    ab_test, agent, chat, connection, dashboard, evaluation_rule, evaluator, promotion,
+    ab_test, agent, chat, connection, dashboard, evaluation_rule, evaluator, promotion, proposal,
     public_link, settle, target, target_chat, webhook,
 };
 use crate::pages::list::{Places, encode};
@@ -60,6 +60,8 @@ pub(crate) fn seed(server: &Ratchet) -> Places {
     hand.0.submit(&page, &format!("{page}/label"), &production);
     let ab_test = ab_test(&hand.0, (&promoted, &prompt_name), 2);
     let judged = evaluator(&hand.0, &all);
+    let proposal =
+        proposal(&hand.0, (&promoted, &prompt_name), (&[TRACE.to_owned()], &name_of(&all)));
     let mut places = Places::from([
         place("project", PROJECT),
         place("trace", TRACE),
@@ -88,6 +90,7 @@ pub(crate) fn seed(server: &Ratchet) -> Places {
         place("promotion", &promotion),
         place("promoted-agent", &promoted),
         place("ab-test", &ab_test),
+        place("proposal", &proposal),
         place("target", &target(&hand.0, (&named("t", last, &all), &name_of(&all)))),
         place("dashboard", &dashboard(&hand.0, (&all_of_a_name(), &all))),
     ]);
