@@ -1,4 +1,4 @@
-//! Seven tools over a week that was read before ([`FeedbackWeek`]): they hold data and a folder that
+//! Seven tools over a week that was read before (`FeedbackWeek`): they hold data and a folder that
 //! can only be read, no store and no client, so that none of them can write.
 
 /// Names, parameters and texts of the tools.

@@ -113,7 +113,7 @@ fn parts(week: &str, ctx: &RequestContext) -> Markup {
     let page = ctx.to(&["reports", week]);
     let current = |is_it: bool| is_it.then_some("page");
     html! {
-        nav.segments aria-label="Parts of the report" {
+        nav.tabs aria-label="Parts of the report" {
             a href=(page.clone().with(PART, IMPROVEMENTS)) aria-current=[current(is_improvements)] { "Proposals and events" }
             a href=(page) aria-current=[current(!is_improvements)] { "Session quality" }
         }
