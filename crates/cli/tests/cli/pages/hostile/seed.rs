@@ -55,9 +55,7 @@ pub(crate) fn seed(server: &Ratchet) -> Places {
     let on = (named("d", last, &all), gate.clone());
     let on = ((promoted.as_str(), prompt_name.as_str()), (on.0.as_str(), on.1.as_str()));
     let promotion = promotion(&hand.0, on, &name_of(&all));
-    let page = format!("/project/{PROJECT}/prompts/{}", encode(&prompt_name));
-    let production = [("version", "1"), ("label", "production"), ("confirmed", "yes")];
-    hand.0.submit(&page, &format!("{page}/label"), &production);
+    put_into_production(&hand.0, &prompt_name);
     let ab_test = ab_test(&hand.0, (&promoted, &prompt_name), 2);
     let judged = evaluator(&hand.0, &all);
     let proposal =
@@ -96,6 +94,13 @@ pub(crate) fn seed(server: &Ratchet) -> Places {
     ]);
     settle(&hand.0, &mut places);
     places
+}
+
+/// Gives the first version of a prompt the label `production`.
+fn put_into_production(writer: &Writer<'_>, prompt: &str) {
+    let page = format!("/project/{PROJECT}/prompts/{}", encode(prompt));
+    let production = [("version", "1"), ("label", "production"), ("confirmed", "yes")];
+    writer.submit(&page, &format!("{page}/label"), &production);
 }
 
 /// The beginning of all texts, as long as names are.
