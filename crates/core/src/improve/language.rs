@@ -2,7 +2,7 @@ use std::cmp::Reverse;
 
 use super::terms::words;
 
-/// Frequent words without content, by language. They tell the language of a sentence, whatever it is
+/// Frequent words without content, by language. They show the language of a sentence, whatever it is
 /// about.
 const FUNCTION_WORDS: &[(&str, &str)] = &[
     (

@@ -168,7 +168,7 @@ fn holds(text: &str, phrases: &[String]) -> bool {
         .any(|phrase| text.match_indices(phrase.as_str()).any(|(at, _)| is_at_word(phrase, at)))
 }
 
-/// Whether a speaker says that they cannot or do not know, in whatever words follow.
+/// Whether a speaker says that they cannot or do not know, however they go on.
 fn declines(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().map(|word| word.trim_matches(is_mark)).collect();
     words.iter().enumerate().any(|(at, subject)| {

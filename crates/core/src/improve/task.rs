@@ -101,7 +101,7 @@ fn plain(text: &str) -> Value {
     json!({ "type": "text", "text": if text.is_empty() { "–" } else { text } })
 }
 
-/// Markdown that shows a text as it is, and mentions nobody.
+/// Markdown that shows a text as it is, without mentions of users.
 fn escaped(text: &str) -> String {
     let special = |c: char| "\\`*_[]<>#|!~&".contains(c);
     silent(text).chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()

@@ -1,7 +1,7 @@
 //! What proposals were worth: how many were accepted, how soon, how many were wrong, and what the
 //! promoted ones changed.
 
-/// Before and after a promotion, against groups of failures that nobody touched.
+/// Before and after a promotion, against groups of failures without a change.
 mod lift;
 
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ pub struct ProposalHistory {
     pub agent: Option<String>,
     pub status: ProposalStatus,
     pub created_at: Timestamp,
-    /// When somebody accepted or rejected it first.
+    /// Time of the first decision: accepted or rejected.
     pub decided_at: Option<Timestamp>,
     /// When its experiment began, or the change was made elsewhere.
     pub tried_at: Option<Timestamp>,

@@ -81,7 +81,7 @@ fn a_data_folder_and_a_name_in_the_settings_do_too() {
     assert_eq!(ok(ratchet(&chat).args(["support", "--print", "again"])), "\"again\"\n");
 }
 
-/// An endpoint that sends the rest of its answer once it is told to.
+/// An endpoint that sends the rest of its answer when a test lets it go on.
 fn slow_endpoint(go_on: mpsc::Receiver<()>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

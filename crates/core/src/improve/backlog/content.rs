@@ -48,7 +48,7 @@ pub struct SuggestionFacts {
     pub edit: Edit,
 }
 
-/// A proposal as a week knows it, whatever became of it.
+/// Content of a proposal as of a week, without its state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProposalContent {
     /// The same in every week: proposals with one key are one proposal.

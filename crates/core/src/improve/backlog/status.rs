@@ -65,7 +65,7 @@ impl ProposalState {
         !matches!(self, Self::Promoted | Self::Rejected)
     }
 
-    /// Returns whether somebody decided to act on it.
+    /// Returns whether it was accepted and not rejected since.
     pub const fn is_acted_on(self) -> bool {
         !matches!(self, Self::New | Self::Rejected)
     }

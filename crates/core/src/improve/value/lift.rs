@@ -30,7 +30,7 @@ pub struct ProposalLift {
     /// Share of the agent's traffic that failed for this reason, before and after.
     pub before: Option<f64>,
     pub after: Option<f64>,
-    /// Groups of failures of the same weeks that nobody touched.
+    /// Groups of failures of the same weeks without a change.
     pub controls: usize,
     /// What the share would have become without the change, by how the untouched groups developed:
     /// proposals are about groups that were just large, and many of these shrink by themselves.
